@@ -11,13 +11,7 @@ import { executeTask } from '../execute/execute-task.ts'
 import { recoverResult, startedJobs, takeRescued, type ExecuteCall, type Task } from '../execute/task.ts'
 import type { Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
-import {
-  buildRequest,
-  creationOf,
-  refuseChanged,
-  type TaskRequest,
-  type UpstreamResult,
-} from '../manifest/request-body.ts'
+import { buildRequest, creationOf, refuseChanged, type UpstreamResult } from '../manifest/request-body.ts'
 import { possiblePaths } from '../manifest/output-paths.ts'
 import { filesOf, upstreamOf } from '../plan/result-files.ts'
 import type { Assessment, Variant } from '../plan/project-state.ts'
@@ -67,14 +61,10 @@ class VariantRequest implements QueueOrder {
     return this.#run.project.history.intents.get(this.#request.key)
   }
 
-  /** The queue knows what became of an intent of an earlier process. */
-  get #isInQueue(): boolean {
-    return this.#run.project.inQueue.has(this.#request.key)
-  }
-
-  /** Whether it may have been sent before, and nobody knows what became of it. */
+  /** Whether it may have been sent before, and nobody knows what became of it: neither the journal nor the queue. */
   get #mayBeLost(): boolean {
-    return this.#intent !== undefined && !this.isFollowUp && !this.#isInQueue
+    const isKnown = this.isFollowUp || this.#run.project.inQueue.has(this.#request.key)
+    return this.#intent !== undefined && !isKnown
   }
 
   async make(): Promise<MadeVariant> {
@@ -92,36 +82,43 @@ class VariantRequest implements QueueOrder {
       if (idempotencyKey !== undefined) run.executor?.forget?.(idempotencyKey)
       const names = nameWarnings(instance, first.result.outputs)
       for (const warning of [...first.warnings, ...names]) run.warn(`${instance.id}: ${warning}`)
-      const { cost, result } = first
-      return { ...kept, error: null, created: this.#created, cost, took_s: result.took_s }
+      return { ...kept, error: null, created: this.#created, cost: first.cost }
     } catch (thrown) {
       const error = realError(asModelgateError(thrown, false))
       // The look-up that failed bills nothing; what it looked for is made, or being made.
       const earlier = isMade || this.isFollowUp ? 'yes' : this.#mayBeBilled ? 'maybe' : 'no'
       const told = billedOf(error) === 'no' ? error.amend({ billed: earlier }) : error
-      const nothing = { result: null, isRejected: false, cost: null, took_s: null }
-      return { ...nothing, error: told, created: this.#created }
+      return { result: null, isRejected: false, error: told, created: this.#created, cost: null }
     }
   }
 
   async #attempt(attempt: number): Promise<TaskResult> {
     const run = this.#run
+    const { queue, stop } = run
     const { key, variant, instance } = this.#request
-    const { history, results, isSentAgain } = run.project
-    const upstream = await this.#upstream()
+    const { history, results, files, manifest, inputDigest, inQueue, isSentAgain } = run.project
+    const upstream = await upstreamFiles(run, instance)
     // What an earlier process has lost is another request now, which counts again.
     if (this.#mayBeLost && !isSentAgain) await run.record({ type: 'discard', key })
-    const resumed = this.#intent !== undefined
+    const before = this.#intent
+    const resumed = before !== undefined
     if (!resumed) await this.#begin()
-    else if (this.#isOfOther()) await this.#recordIntent(this.#intent!.idempotency_key)
+    // The next process asks the queue that it is given to now.
+    else if (queue !== undefined && before.queue !== queue.server.identity)
+      await this.#recordIntent(before.idempotency_key)
     const { id, lane } = instance
     run.emit({ type: 'instance-start', instance: id, lane, variant, attempt, resumed })
+    const { folder } = manifest.project
     const task: Task = {
       ...this.#request,
       folder: results.folder(key),
       idempotencyKey: this.#intent?.idempotency_key ?? '',
       creation: creationOf(instance),
-      request: () => this.#build(upstream),
+      request: async () => {
+        // What is sent is of files that still are what its key was computed of.
+        if (!this.isFollowUp) await refuseChanged(instance, folder, inputDigest)
+        return await buildRequest({ ...files, signal: stop.signal }, instance, { folder, upstream })
+      },
       job: history.jobs.get(key) ?? null,
       made: this.#madeBefore(),
       onMade: (made) => run.record({ type: 'made', key, made }),
@@ -130,31 +127,26 @@ class VariantRequest implements QueueOrder {
         run.emit({ type: 'instance-progress', instance: id, variant, state, percent }),
     }
     try {
-      return await this.#execute(task)
+      return await run.executor!.attempt(task)
     } catch (thrown) {
-      const error = realError(asModelgateError(thrown, false))
-      const isTold = resumed && this.#isInQueue
+      const known = asModelgateError(thrown, false)
+      const again = await this.#whetherAgain(known)
+      const error = realError(again ?? known)
       // An answer to the same key is one to every attempt.
       if (isAnswered(error) && isSentAgain) this.#mayBeBilled = false
       else this.#mayBeBilled ||= billedOf(error) !== 'no'
       task.onProgress('waiting', null)
       // Before it waits to be sent again: a run that is killed meanwhile must not leave it in doubt.
-      await this.#giveUp(error, resumed && !isTold)
-      throw thrown
+      await this.#giveUp(error, resumed && !inQueue.has(key))
+      throw again ?? thrown
     }
-  }
-
-  /** Whether the intent was begun without the queue of this run: the next process asks that. */
-  #isOfOther(): boolean {
-    const { queue } = this.#run
-    return queue !== undefined && this.#intent!.queue !== queue.server.identity
   }
 
   /** Counts the request; its intent is on disk when it resolves. */
   async #begin(): Promise<void> {
     const run = this.#run
     const { key, instance } = this.#request
-    const spending = { creates: instance.count, cost: run.costs(instance)?.amount ?? null }
+    const spending = run.spendingOf(instance)
     try {
       run.budget.take(instance.id, spending)
     } catch (error) {
@@ -174,38 +166,32 @@ class VariantRequest implements QueueOrder {
   }
 
   async #recordIntent(idempotencyKey: string): Promise<void> {
-    const run = this.#run
     const { instance, key, variant } = this.#request
-    const { queue } = run
-    const cost = run.costs(instance)?.amount ?? null
-    await run.record({
+    const { queue } = this.#run
+    const { creates, cost } = this.#run.spendingOf(instance)
+    await this.#run.record({
       type: 'intent',
       instance: instance.id,
       key,
       variant,
       idempotency_key: idempotencyKey,
-      creates: instance.count,
+      creates,
       cost: cost === null ? null : amountNumber(cost),
       ...(queue && { queue: queue.server.identity, queue_at: queue.server.url.shown }),
     })
   }
 
-  /** What may be tried again although its outcome is unknown becomes an error that the lanes try again. */
-  async #execute(task: Task): Promise<TaskResult> {
-    const { executor, project } = this.#run
-    try {
-      return await executor!.attempt(task)
-    } catch (error) {
-      if (!(error instanceof ModelgateError) || error.exit !== 'unknown') throw error
-      if (error.facts.shouldRetry === false) throw error
-      const again = error.amend({ exit: 'later', billed: 'no', cause: error })
-      if (project.isSentAgain) throw again
+  /** An error that the lanes try again, for one of unknown outcome that may be; undefined for any other. */
+  async #whetherAgain(error: ModelgateError): Promise<ModelgateError | undefined> {
+    if (error.exit !== 'unknown' || error.facts.shouldRetry === false) return undefined
+    if (!this.#run.project.isSentAgain) {
+      const { instance, key } = this.#request
       // A gateway's `x-should-retry: true` is not enough: each repetition may cost again.
-      if (this.#request.instance.onUnknown === 'stop') throw error
+      if (instance.onUnknown === 'stop') return undefined
       // It may be paid for twice, so it counts twice.
-      await this.#run.record({ type: 'discard', key: task.key })
-      throw again
+      await this.#run.record({ type: 'discard', key })
     }
+    return error.amend({ exit: 'later', billed: 'no', cause: error })
   }
 
   /** What an attempt has certainly not created is not counted. @param mayBeSent an earlier one may have been accepted */
@@ -237,29 +223,19 @@ class VariantRequest implements QueueOrder {
     const hint = `Run it with the --base-url, or the --profile, of ${made.origin}; or make it again: --regenerate.`
     throw new UsageError(message, { code: 'other_gateway', hint })
   }
+}
 
-  async #upstream(): Promise<ReadonlyMap<string, UpstreamResult>> {
-    const { assessments, project } = this.#run
-    const found = new Map<string, UpstreamResult>()
-    for (const reference of this.#request.instance.references) {
-      const files = await filesOf(await upstreamOf(reference, assessments, project), project)
-      if (files === undefined) {
-        const message = `The bytes of ${reference.text} are gone.`
-        throw new FileError('result_lost', message, { phase: 'input', billed: 'no' })
-      }
-      found.set(reference.text, files)
+async function upstreamFiles({ assessments, project }: Run, { references }: Instance) {
+  const found = new Map<string, UpstreamResult>()
+  for (const reference of references) {
+    const files = await filesOf(await upstreamOf(reference, assessments, project), project)
+    if (files === undefined) {
+      const message = `The bytes of ${reference.text} are gone.`
+      throw new FileError('result_lost', message, { phase: 'input', billed: 'no' })
     }
-    return found
+    found.set(reference.text, files)
   }
-
-  /** What is to be sent is of files that still are what its key was computed of. */
-  async #build(upstream: ReadonlyMap<string, UpstreamResult>): Promise<TaskRequest> {
-    const { project, stop } = this.#run
-    const { instance } = this.#request
-    const { folder } = project.manifest.project
-    if (!this.isFollowUp) await refuseChanged(instance, folder, project.inputDigest)
-    return await buildRequest({ ...project.files, signal: stop.signal }, instance, { folder, upstream })
-  }
+  return found
 }
 
 /** `out` has names for all pictures of an answer, with `{index}`, or for the first. */

@@ -37,9 +37,9 @@ const outageMs = 120_000
 const idleMs = 10_000
 
 export async function openRemote(run: Run, queue: OpenQueue): Promise<Executor> {
-  const executor = new RemoteExecutor(run, queue)
-  await executor.open()
-  return executor
+  const { server } = queue
+  await server.ask(() => server.removeOldMarks(), { signal: run.stop.signal, forMs: outageMs })
+  return new RemoteExecutor(run, queue)
 }
 
 class RemoteExecutor implements Executor {
@@ -66,23 +66,21 @@ class RemoteExecutor implements Executor {
     this.#store = store
     this.#clock = run.call.context.clock
     this.#inQueue = run.project.inQueue
-  }
-
-  async open(): Promise<void> {
-    const run = this.#run
-    const { timeoutS = Infinity } = run.options
-    await this.#ask(() => this.#server.removeOldMarks())
     run.stop.signal.addEventListener('abort', () => this.#wakeAll(), { once: true })
-    const onDeadline = () => {
-      this.#isLate = true
-      this.stop(deadlinePassed())
-    }
-    const onIdle = () => {
+    const { timeoutS = Infinity } = run.options
+    this.#after(idleMs, () => {
       if (this.#hasWorkers || this.#waits.size === 0) return
       run.warn(`No worker has started it yet. Start one: ${nextCommand(run.call.queue!.worker).toString()}`)
-    }
-    this.#timers.push(this.#clock.timer(idleMs, onIdle, 'background'))
-    if (timeoutS < Infinity) this.#timers.push(this.#clock.timer(timeoutS * 1000, onDeadline, 'background'))
+    })
+    if (timeoutS === Infinity) return
+    this.#after(timeoutS * 1000, () => {
+      this.#isLate = true
+      this.stop(deadlinePassed())
+    })
+  }
+
+  #after(ms: number, callback: () => void): void {
+    this.#timers.push(this.#clock.timer(ms, callback, 'background'))
   }
 
   /**
@@ -135,6 +133,7 @@ class RemoteExecutor implements Executor {
     await this.#ask(() => this.#server.lane(task.instance.lane).add('task', data, options))
   }
 
+  /** @returns the job when it has come to its end */
   async #untilEnd(task: Task, id: string): Promise<TaskJob> {
     const { lane } = task.instance
     const { signal } = this.#run.stop
@@ -145,7 +144,11 @@ class RemoteExecutor implements Executor {
     try {
       for (;;) {
         const job = await this.#ask(() => this.#server.find(lane, id))
-        if (job === undefined) throw lostByServer(this.#server.url.shown)
+        if (job === undefined) {
+          const { shown } = this.#server.url
+          const text = `The queue at ${shown} no longer has the request: it has lost its data, or has been replaced.`
+          throw waitError('unknown', 'queue_damaged', text)
+        }
         if (job.processedOn !== undefined) this.#hasWorkers = true
         const { job: started, made, outcome } = stateOf(job)
         if (started !== null && known === null) await task.onJob(started.id, started.kind)
@@ -160,7 +163,12 @@ class RemoteExecutor implements Executor {
         }
         // The run ends, and the workers go on.
         if (signal.aborted) throw withBilled(signal.reason, 'maybe')
-        if (isLate) throw stillUnderWay()
+        if (isLate) {
+          const text =
+            'The time limit for the whole run was reached (--timeout); a worker is still working on it.'
+          const hint = 'Run it again: it collects what has been made.'
+          throw waitError('running', 'deadline', text, { hint })
+        }
         const timer = this.#clock.timer(lookMs, () => news.resolve())
         await news.promise
         timer.cancel()
@@ -284,22 +292,12 @@ function waitError(exit: ExitName, code: ErrorCode, message: string, facts: Erro
   return new ModelgateError(exit, code, message, { phase: 'wait', billed: 'maybe', ...facts })
 }
 
-function stillUnderWay(): ModelgateError {
-  const text = 'The time limit for the whole run was reached (--timeout); a worker is still working on it.'
-  return waitError('running', 'deadline', text, { hint: 'Run it again: it collects what has been made.' })
-}
-
 function lostWithWorker(worker: unknown): ModelgateError {
   const text =
     typeof worker === 'string' && worker !== ''
       ? `The worker ${worker} died after it had sent the request: its outcome is unknown.`
       : 'Its worker died, or could not read what the queue holds: its outcome is unknown.'
   return waitError('unknown', 'worker_lost', text)
-}
-
-function lostByServer(shown: string): ModelgateError {
-  const text = `The queue at ${shown} no longer has the request: it has lost its data, or has been replaced.`
-  return waitError('unknown', 'queue_damaged', text)
 }
 
 function lostByStore({ instance: { id } }: Task, file: string, store: string): FileError {

@@ -9,7 +9,7 @@ import type { CostEstimate } from '../../events/text.ts'
 import { describeCost } from '../../operations/document-cost.ts'
 import type { Listener } from '../../operations/operation.ts'
 import type { ExecuteCall, Task } from '../execute/task.ts'
-import type { Journal, JournalEvent, Spent } from '../journal/journal.ts'
+import type { Journal, JournalEvent } from '../journal/journal.ts'
 import type { OutputFacts, Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { creationOf } from '../manifest/request-body.ts'
@@ -18,7 +18,7 @@ import { planRun, selectInstances, type Plan } from '../plan/plan-run.ts'
 import { requestsLeft, type Assessment } from '../plan/project-state.ts'
 import type { QueueServer } from '../queue/queue-server.ts'
 import { estimateSeconds, Lanes, longestPaths } from '../schedule/lanes.ts'
-import { lowest, RunBudget } from '../schedule/run-budget.ts'
+import { lowest, RunBudget, type Spending } from '../schedule/run-budget.ts'
 import { partition, type Shard } from '../shards/partition.ts'
 import { stopWithGrace, type Stop } from '../stop.ts'
 import type { SharedStore } from '../store/blob-store.ts'
@@ -89,7 +89,7 @@ export interface InstanceEnd {
 }
 
 /** What has become of one of its candidates. */
-export interface MadeVariant extends Pick<InstanceEnd, 'error' | 'created' | 'cost' | 'took_s'> {
+export interface MadeVariant extends Pick<InstanceEnd, 'error' | 'created' | 'cost'> {
   readonly result: Result | null
   readonly isRejected: boolean
 }
@@ -110,11 +110,6 @@ export type RunFacts = Pick<
   RunDocument,
   'mode' | 'run' | 'shard' | 'part' | 'creates' | 'estimate' | 'orphans' | 'warnings'
 >
-
-type RunParts = Pick<Run, 'call' | 'options' | 'project' | 'queue' | 'journal'> & {
-  /** By earlier processes of the same run. */
-  readonly used: Spent | undefined
-}
 
 /** While requests are only handed over to workers, each has its place for a moment. */
 const handedOver = 64
@@ -145,7 +140,13 @@ export class Run {
   executor: Executor | undefined
   #spent: ModelgateError | undefined
 
-  constructor({ call, options, project, queue, journal, used }: RunParts) {
+  constructor(
+    call: RunCall,
+    options: RunOptions,
+    project: OpenProject,
+    queue: OpenQueue | undefined,
+    journal: Journal,
+  ) {
     const { project: places, budget } = project.manifest
     const ownCost = budget.cost === null ? null : amountOf(budget.cost)
     this.call = call
@@ -160,7 +161,7 @@ export class Run {
       // The sandbox costs nothing.
       cost: places.isSandbox ? null : lowest({ '--max-cost': options.maxCost, 'budget.cost': ownCost }),
       currency: Object.values(call.prices)[0]?.currency ?? '',
-      used: used ?? { creates: 0, cost: 0n },
+      used: (journal.isResumed ? project.history.unfinished?.used : undefined) ?? { creates: 0, cost: 0n },
     })
   }
 
@@ -216,6 +217,11 @@ export class Run {
   costs(instance: Instance): Cost | null {
     const { prices } = this.call
     return Object.keys(prices).length > 0 ? costBefore(prices, creationOf(instance)) : null
+  }
+
+  /** What one of its requests is counted as. */
+  spendingOf(instance: Instance): Spending {
+    return { creates: instance.count, cost: this.costs(instance)?.amount ?? null }
   }
 
   /** It is on disk, and in the history, when this resolves. @throws FileError */

@@ -71,7 +71,7 @@ async function beginRun(
   })
   const unfinished = options.newRun ? null : history.unfinished
   const journal = await openJournal(manifest.project, call.context.clock, unfinished)
-  const run = new Run({ call, options, project, queue, journal, used: unfinished?.used })
+  const run = new Run(call, options, project, queue, journal)
   for (const message of [...manifest.warnings, ...history.problems]) run.warn(message)
   if (run.isChanging) await takeUpReplies(run)
   // Of a text that is to be made again the elements are not known; of one that was left by a killed process they are now.
@@ -82,7 +82,7 @@ async function beginRun(
   // A limit on costs that cannot be checked is reported before anything is sent.
   for (const one of options.mode === 'run' ? run.assessments.values() : []) {
     if (requestsLeft(one) === 0) continue
-    const cost = run.costs(one.instance)?.amount ?? null
+    const { cost } = run.spendingOf(one.instance)
     run.budget.check(one.instance.id, { creates: 0, cost: cost === null ? null : 0n })
   }
   return run

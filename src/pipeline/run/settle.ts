@@ -117,7 +117,7 @@ async function make(run: Run, now: Assessment): Promise<InstanceEnd> {
   const { options } = run
   if (run.project.forced.regenerate.has(instance.id)) await discardAll(run, now)
   const variants = await Promise.all(toMake.map((variant) => makeVariant(run, now, variant)))
-  const times = variants.flatMap(({ took_s }) => took_s ?? [])
+  const times = variants.flatMap(({ result }) => result?.took_s ?? [])
   const sums = {
     created: variants.reduce((sum, { created }) => sum + created, 0),
     took_s: times.length === 0 ? null : Math.max(...times),

@@ -26,17 +26,17 @@ export interface QueueOrder {
   readonly priority: number
 }
 
-interface Task {
-  readonly lane: Lane
+interface Waiting {
+  /** Of the last attempt, if there was one. */
+  readonly error: unknown
+  reject(reason: unknown): void
+}
+
+/** What waits for its turn. */
+interface Task extends Waiting {
   readonly order: QueueOrder
   readonly number: number
-  attempts: number
-  /** Failures that were not a 429. */
-  failures: number
-  error: unknown
-  timer: Timer | undefined
-  attempt(number: number): Promise<void>
-  reject(reason: unknown): void
+  start(request: number): void
 }
 
 export class Lanes {
@@ -44,7 +44,8 @@ export class Lanes {
   readonly #deadline: number
   readonly #lanes: readonly Lane[]
   readonly #circuit: Circuit
-  readonly #resting = new Set<Task>()
+  /** What may not wait for its turn again before a timer has run. */
+  readonly #resting = new Map<Waiting, Timer>()
   #retriesLeft: number
   #number = 0
   #sent = 0
@@ -59,15 +60,14 @@ export class Lanes {
     this.#deadline = deadline
     this.#retriesLeft = Math.ceil(jobs / 5) + 10
     this.#lanes = laneNames.map((name) => new Lane(name, options))
-    this.#circuit = new Circuit(clock, (isOpen) =>
+    this.#circuit = new Circuit(clock, (isOpen) => {
+      const held = `${this.#lastError} One request every 15 s tries again.`
       onChange({
         type: 'circuit-change',
         open: isOpen,
-        reason: isOpen
-          ? `${this.#lastError} One request every 15 s tries again.`
-          : 'the gateway answers again',
-      }),
-    )
+        reason: isOpen ? held : 'the gateway answers again',
+      })
+    })
   }
 
   get inFlight(): number {
@@ -79,23 +79,44 @@ export class Lanes {
    * @param order read again for each attempt: what has become a remote job is a follow-up from then on
    * @throws what the last attempt threw; the reason of `stop`; ModelgateError (exit 5) at the deadline
    */
-  run<Value>(name: LaneName, order: QueueOrder, attempt: (number: number) => Promise<Value>): Promise<Value> {
-    return new Promise((resolve, reject) => {
-      if (this.#stopped !== undefined) return reject(this.#stopped.reason as Error)
-      const lane = this.#lanes.find((one) => one.name === name)!
-      lane.add({
-        lane,
-        order,
-        number: this.#number++,
-        attempts: 0,
-        failures: 0,
-        error: undefined,
-        timer: undefined,
-        attempt: async (count) => resolve(await attempt(count)),
-        reject,
-      })
-      this.#pumpSoon()
-    })
+  async run<Value>(
+    name: LaneName,
+    order: QueueOrder,
+    attempt: (number: number) => Promise<Value>,
+  ): Promise<Value> {
+    const lane = this.#lanes.find((one) => one.name === name)!
+    const number = this.#number++
+    let last: unknown
+    /** That were not a 429. */
+    let failures = 0
+    for (let attempts = 1; ; attempts++) {
+      const request = await this.#turn(lane, order, number, last)
+      let restMs = 0
+      try {
+        const value = await attempt(attempts)
+        this.#circuit.end(request, 'answered')
+        lane.succeed()
+        return value
+      } catch (error) {
+        last = error
+        this.#lastError = error instanceof Error ? error.message : String(error)
+        const askedS = error instanceof ModelgateError ? error.facts.retryAfterS : undefined
+        const isOfOutage = this.#circuit.end(request, answerIn(error), askedS)
+        if (this.#stopped !== undefined || !mayRepeat(error, order.isFollowUp)) throw error
+        if (isRateLimit(error)) lane.refuse(request, askedS)
+        else {
+          // What was under way when an outage began is sent again when that is over; it was one failure, not one each.
+          // Workers that die say nothing of the gateway.
+          if (!isOfOutage && !isOfWorker(error)) this.#countRetry(error)
+          restMs = waitBefore(failures++, askedS, this.#clock.random()) * 1000
+          if (this.#clock.monotonic() + restMs >= this.#deadline) throw error
+        }
+      } finally {
+        lane.inFlight--
+        this.#pumpSoon()
+      }
+      if (restMs > 0) await this.#rest(last, restMs)
+    }
   }
 
   /** Whatever waits for a place fails with the reason. What is under way continues. */
@@ -104,6 +125,26 @@ export class Lanes {
     this.#stopped = { reason }
     this.#wake?.cancel()
     for (const task of this.#takeWaiting()) task.reject(reason)
+  }
+
+  /** @returns the number of the request that may be sent now */
+  #turn(lane: Lane, order: QueueOrder, number: number, error: unknown): Promise<number> {
+    return new Promise((start, reject) => {
+      if (this.#stopped !== undefined) return reject(this.#stopped.reason as Error)
+      lane.add({ order, number, error, start, reject })
+      this.#pumpSoon()
+    })
+  }
+
+  #rest(error: unknown, ms: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const waiting = { error, reject }
+      const onTime = () => {
+        this.#resting.delete(waiting)
+        resolve()
+      }
+      this.#resting.set(waiting, this.#clock.timer(ms, onTime, 'sleep'))
+    })
   }
 
   /** Whoever adds many tasks in one turn has them sent by their priority, not by who was first. */
@@ -122,7 +163,11 @@ export class Lanes {
     let next = Infinity
     for (const lane of this.#lanes) {
       const sendsAt = () => Math.max(lane.pausedUntil, this.#circuit.opensAt)
-      while (lane.hasWork && sendsAt() <= now && !isLate) void this.#send(lane.take()!)
+      while (lane.hasWork && sendsAt() <= now && !isLate) {
+        const request = ++this.#sent
+        this.#circuit.begin(request)
+        lane.begin(request).start(request)
+      }
       const isTooLate = this.#circuit.opensAt !== Infinity && sendsAt() >= this.#deadline
       if (isLate || (lane.hasWork && isTooLate)) {
         for (const task of lane.takeAll()) task.reject(task.error ?? deadlinePassed())
@@ -132,69 +177,22 @@ export class Lanes {
     if (next !== Infinity) this.#wake = this.#clock.timer(next - now, () => this.#pump(), 'sleep')
   }
 
-  async #send(task: Task): Promise<void> {
-    const { lane } = task
-    const number = ++this.#sent
-    this.#circuit.begin(number)
-    lane.begin(number)
-    task.attempts++
-    try {
-      await task.attempt(task.attempts)
-      this.#circuit.end(number, 'answered')
-      lane.succeed()
-    } catch (error) {
-      task.error = error
-      this.#lastError = error instanceof Error ? error.message : String(error)
-      const askedS = error instanceof ModelgateError ? error.facts.retryAfterS : undefined
-      const isOfOutage = this.#circuit.end(number, answerIn(error), askedS)
-      if (this.#stopped !== undefined || !mayRepeat(error, task.order.isFollowUp)) task.reject(error)
-      else if (isRateLimit(error)) {
-        lane.refuse(number, askedS)
-        lane.add(task)
-      }
-      // What was under way when an outage began is sent again when that is over; it was one failure, not one each. Workers
-      // that die say nothing of the gateway.
-      else if (isOfOutage || isOfWorker(error)) this.#rest(task, error, askedS)
-      else if (this.#retriesLeft > 0) {
-        this.#retriesLeft--
-        this.#rest(task, error, askedS)
-      } else {
-        task.reject(error)
-        if (this.#circuit.isOpen) this.#giveUp(error)
-      }
-    } finally {
-      lane.inFlight--
-      this.#pumpSoon()
+  /** @throws the error when the retries are used up: if the outage has lasted as long, the next run does the rest */
+  #countRetry(error: ModelgateError): void {
+    if (this.#retriesLeft-- > 0) return
+    if (this.#circuit.isOpen) {
+      const message = `Not sent, because the gateway fails: ${error.message}`
+      const unsent = error.amend({ message, billed: 'no' })
+      for (const task of this.#takeWaiting()) task.reject(task.error ?? unsent)
     }
+    throw error
   }
 
-  /** Unless the time of the run is over before. */
-  #rest(task: Task, error: unknown, askedS: number | undefined): void {
-    const waitMs = waitBefore(task.failures++, askedS, this.#clock.random()) * 1000
-    if (this.#clock.monotonic() + waitMs >= this.#deadline) return task.reject(error)
-    this.#resting.add(task)
-    const again = () => {
-      this.#resting.delete(task)
-      task.lane.add(task)
-      this.#pumpSoon()
-    }
-    task.timer = this.#clock.timer(waitMs, again, 'sleep')
-  }
-
-  /** The outage has lasted for as long as the retries have: the next run does the rest. */
-  #giveUp(error: ModelgateError): void {
-    const unsent = error.amend({
-      message: `Not sent, because the gateway fails: ${error.message}`,
-      billed: 'no',
-    })
-    for (const task of this.#takeWaiting()) task.reject(task.error ?? unsent)
-  }
-
-  #takeWaiting(): Task[] {
-    for (const { timer } of this.#resting) timer?.cancel()
-    const tasks = [...this.#resting, ...this.#lanes.flatMap((lane) => lane.takeAll())]
+  #takeWaiting(): Waiting[] {
+    for (const timer of this.#resting.values()) timer.cancel()
+    const waiting = [...this.#resting.keys(), ...this.#lanes.flatMap((lane) => lane.takeAll())]
     this.#resting.clear()
-    return tasks
+    return waiting
   }
 }
 
@@ -235,17 +233,15 @@ class Lane {
     this.#queue.splice(from, 0, task)
   }
 
-  take(): Task | undefined {
-    return this.#queue.pop()
-  }
-
   takeAll(): Task[] {
     return this.#queue.splice(0)
   }
 
-  begin(number: number): void {
+  /** The task whose turn it is; only where there is work. */
+  begin(request: number): Task {
     this.inFlight++
-    this.#newest = number
+    this.#newest = request
+    return this.#queue.pop()!
   }
 
   succeed(): void {
