@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto'
-import type { AssetReport, ReportAsset, ReportCandidate, ReportFile } from '../../events/asset-report.ts'
+import type { AssetReport, ReportAsset, ReportFile } from '../../events/asset-report.ts'
 import { nextCommand } from '../../files/next-command.ts'
 import { byteText } from '../../quantities.ts'
 import { isTextType } from '../store/file-digest.ts'
-import { markup, nothing, type Markup } from './markup.ts'
 import {
   costText,
   factLine,
@@ -16,6 +15,7 @@ import {
   timeText,
   toneOf,
   tookText,
+  visible,
   type Tone,
 } from './report-words.ts'
 import { showFiles, type SheetPlace, type ShownFile } from './sheet-files.ts'
@@ -78,9 +78,9 @@ function pageStart(report: AssetReport): Markup {
 </head>
 <body>
 <header>
-<h1 dir="auto">${name}${sandbox ? markup` <span class="badge">sandbox</span>` : nothing}</h1>
+<h1 dir="auto">${name}${sandbox ? markup` <span class="badge">sandbox</span>` : null}</h1>
 <p class="quiet"><span dir="auto">${manifest}</span> · ${timeText(time)}</p>
-${since === null ? nothing : markup`<p dir="auto">${since}</p>\n`}<p>${sumFacts(report)}</p>
+${since && markup`<p dir="auto">${since}</p>\n`}<p>${sumFacts(report)}</p>
 <ul class="states">${states}</ul>
 </header>
 <main>
@@ -93,21 +93,25 @@ const maxFieldLength = 200
 
 /** One asset: its picture and its state; opened, what it was made from and all there is to compare. */
 async function assetTile(asset: ReportAsset, sheet: Sheet): Promise<Markup> {
-  const { id, files, before, candidates, state } = asset
-  const all = [...files, ...before, ...candidates.flatMap(({ files }) => files)]
-  const shown = await showFiles(sheet.place, all, asset.kind === 'text')
+  const { id, kind, files, before, candidates, state } = asset
+  const all = [...files, ...before, ...candidates.flatMap((one) => one.files)]
+  const shown = await showFiles(sheet.place, all, kind === 'text')
   const figures = (some: readonly ReportFile[], label: string) =>
     some.map((file) => figure(asset, shown.get(file)!, label))
+  const choices = candidates.map((one) => {
+    const label = `Candidate ${one.number}${one.state === 'awaiting' ? '' : `, ${one.state}`}`
+    const facts = factLine([one.model, tookText(one.took_s), costText(one.cost, sheet.currency)])
+    // Why the only result was rejected is said of the asset.
+    const why = candidates.length === 1 ? null : list(one.reasons)
+    return markup`<div>${figures(one.files, label)}<p class="quiet">${facts}</p>
+${why}${commandLine(one.pick)}</div>`
+  })
   const [now, then] = state === 'changed' ? ['Changed by hand', 'As locked'] : ['After', 'Before']
   const [cover = candidates[0]?.files[0]] = files
-  const label = stateLabel(asset)
   return markup`<details class="asset" id="${sheet.anchors.get(id)}">
 <summary><span class="tile">${closedTile(asset, cover && shown.get(cover))}</span>
-<h3 dir="auto">${id}</h3><span class="state" data-tone="${toneOf(asset)}" title="${stateWords[state].meaning}">${label}</span></summary>
-<div class="shots">${figures(before, then)}${figures(files, before.length === 0 ? '' : now)}${candidates.map(
-    (one) =>
-      markup`<div>${figures(one.files, candidateLabel(one))}${candidateNotes(asset, one, sheet)}</div>`,
-  )}</div>
+<h3 dir="auto">${id}</h3><span class="state" data-tone="${toneOf(asset)}" title="${stateWords[state].meaning}">${stateLabel(asset)}</span></summary>
+<div class="shots">${figures(before, then)}${figures(files, before.length === 0 ? '' : now)}${choices}</div>
 ${notes(asset, sheet)}
 </details>
 `
@@ -120,18 +124,6 @@ async function removedTile({ id, files }: RemovedAsset, { place }: Sheet): Promi
   const shown = await showFiles(place, files, isText)
   const figures = [...shown.values()].map((file) => figure({ id, alt: null }, file, 'Before'))
   return markup`<div class="asset"><h3 dir="auto">${id}</h3><div class="shots">${figures}</div></div>\n`
-}
-
-function candidateLabel({ number, state }: ReportCandidate): string {
-  return state === 'awaiting' ? `Candidate ${number}` : `Candidate ${number}, ${state}`
-}
-
-function candidateNotes({ candidates }: ReportAsset, one: ReportCandidate, { currency }: Sheet): Markup {
-  const facts = factLine([one.model, tookText(one.took_s), costText(one.cost, currency)])
-  // Why the only result was rejected is said of the asset.
-  const why = candidates.length === 1 ? nothing : list(one.reasons)
-  return markup`<p class="quiet">${facts}</p>
-${why}${commandLine(one.pick)}`
 }
 
 function notes(asset: ReportAsset, { anchors, currency }: Sheet): Markup {
@@ -155,7 +147,7 @@ function notes(asset: ReportAsset, { anchors, currency }: Sheet): Markup {
   return markup`<div class="notes">
 ${problems(asset)}
 ${promptBlock(asset)}
-${alt === null ? nothing : markup`<div><h4>Alt text</h4><p dir="auto">${alt}</p></div>`}
+${alt === null ? null : markup`<div><h4>Alt text</h4><p dir="auto">${alt}</p></div>`}
 <div><h4>Request</h4>${factList([['command', command], ['model', model], ...request])}</div>
 <div><h4>Result</h4>${factList(result)}</div>
 </div>`
@@ -164,8 +156,8 @@ ${alt === null ? nothing : markup`<div><h4>Alt text</h4><p dir="auto">${alt}</p>
 const billedWords = { no: 'Nothing was billed.', maybe: 'It may have been billed.', yes: 'It was billed.' }
 
 /** Why it is in its state, how it failed, and what to do. */
-function problems({ state, reasons, failure, next }: ReportAsset): Markup {
-  if (reasons.length === 0 && failure === null && next === null) return nothing
+function problems({ state, reasons, failure, next }: ReportAsset): Markup | null {
+  if (reasons.length === 0 && failure === null && next === null) return null
   if (failure === null) {
     const meaning = reasons.length === 0 ? markup`<p>${stateWords[state].meaning}</p>` : list(reasons)
     return markup`<div>${meaning}${commandLine(next)}</div>`
@@ -175,38 +167,35 @@ function problems({ state, reasons, failure, next }: ReportAsset): Markup {
 <p class="quiet">${code}, exit code ${exit_code}. ${billedWords[billed]}</p>${list(reasons)}${commandLine(next)}</div>`
 }
 
-function promptBlock({ prompt, prompt_file, kind }: ReportAsset): Markup {
-  if (prompt === null) return nothing
-  const from = prompt_file === null ? nothing : markup` <span class="quiet">${prompt_file}</span>`
+function promptBlock({ prompt, prompt_file, kind }: ReportAsset): Markup | null {
+  if (prompt === null) return null
+  const from = prompt_file && markup` <span class="quiet">${prompt_file}</span>`
   const left = prompt.length - maxPromptLength
-  const rest = left > 0 ? markup`<p class="quiet">${left} more characters</p>` : nothing
   return markup`<div><h4>${kind === 'text' ? 'Input' : 'Prompt'}${from}</h4>
-<p class="text" dir="auto">${prompt.slice(0, maxPromptLength)}</p>${rest}</div>`
+<p class="text" dir="auto">${prompt.slice(0, maxPromptLength)}</p>${left > 0 ? markup`<p class="quiet">${left} more characters</p>` : null}</div>`
 }
 
 type Fact = readonly [name: string, value: Markup | string | null]
 
 function factList(facts: readonly Fact[]): Markup {
-  const rows = facts.map(([name, value]) =>
-    value === null ? nothing : markup`<dt>${name}</dt><dd dir="auto">${value}</dd>`,
-  )
-  return markup`<dl>${rows}</dl>`
+  const known = facts.filter(([, value]) => value !== null)
+  return markup`<dl>${known.map(([name, value]) => markup`<dt>${name}</dt><dd dir="auto">${value}</dd>`)}</dl>`
 }
 
-function list(items: readonly string[]): Markup {
-  if (items.length === 0) return nothing
-  return markup`<ul>${items.map((item) => markup`<li dir="auto">${item}</li>`)}</ul>`
+function list(items: readonly string[]): Markup | null {
+  return items.length === 0
+    ? null
+    : markup`<ul>${items.map((item) => markup`<li dir="auto">${item}</li>`)}</ul>`
 }
 
-function commandLine(words: readonly string[] | null): Markup {
-  if (words === null) return nothing
-  return markup`<p><code dir="ltr">${nextCommand(words).toString()}</code></p>`
+function commandLine(words: readonly string[] | null): Markup | null {
+  return words && markup`<p><code dir="ltr">${nextCommand(words).toString()}</code></p>`
 }
 
 type Subject = Pick<ReportAsset, 'id' | 'alt'>
 
-function closedTile({ id, alt, state }: ReportAsset, shown: ShownFile | undefined): Markup {
-  if (shown === undefined) return { html: state === 'lost' ? 'The file is gone' : 'Nothing to see yet' }
+function closedTile({ id, alt, state }: ReportAsset, shown: ShownFile | undefined): Markup | string {
+  if (shown === undefined) return state === 'lost' ? 'The file is gone' : 'Nothing to see yet'
   const { file, thumbnail, text } = shown
   if (thumbnail !== undefined)
     return markup`<img src="${thumbnail}" alt="${alt ?? id}" loading="lazy" decoding="async">`
@@ -219,7 +208,7 @@ function figure(subject: Subject, shown: ShownFile, label: string): Markup {
   const { file, link } = shown
   // Where a result is kept says nothing to people.
   const path = file.path.replace(/^\.modelgate\/.*\//, '')
-  return markup`<figure>${content(subject, shown, label)}<figcaption>${label === '' ? nothing : markup`<b>${label}</b> `}<span dir="auto">${
+  return markup`<figure>${content(subject, shown, label)}<figcaption>${label && markup`<b>${label}</b> `}<span dir="auto">${
     link === undefined ? path : markup`<a href="${link}">${path}</a>`
   }</span> <span class="quiet">${fileFacts(file)}</span></figcaption></figure>`
 }
@@ -239,8 +228,30 @@ function content({ id, alt }: Subject, shown: ShownFile, label: string): Markup 
   if (text === undefined) {
     return markup`<p class="tile">${link === undefined ? 'The file is not here' : 'Not in this page'}</p>`
   }
-  const left = text.bytesLeft === 0 ? nothing : markup`<p class="quiet">${byteText(text.bytesLeft)} more</p>`
+  const left = text.bytesLeft > 0 && markup`<p class="quiet">${byteText(text.bytesLeft)} more</p>`
   return markup`<div class="text" dir="auto">${text.start}</div>${left}`
+}
+
+/** HTML that is whole: tags and quotes are closed, and everything from outside is escaped. */
+interface Markup {
+  readonly html: string
+}
+
+type Insert = string | number | false | null | undefined | Markup | readonly Insert[]
+
+/**
+ * Writes HTML from a template. What is inserted is text, wherever it stands: in an element, or in an attribute, which the
+ * template has to put in double quotes. Markup is inserted as it is, what is absent as nothing.
+ */
+function markup(parts: TemplateStringsArray, ...inserts: readonly Insert[]): Markup {
+  return { html: parts.reduce((html, part, index) => html + htmlOf(inserts[index - 1]) + part) }
+}
+
+function htmlOf(insert: Insert): string {
+  if (insert === null || insert === undefined || insert === false) return ''
+  if (typeof insert === 'object') return 'html' in insert ? insert.html : insert.map(htmlOf).join('')
+  // The same in an element and in an attribute, with what cannot be seen made visible.
+  return visible(`${insert}`).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
 /** Colours are pairs: light, dark. What a state asks of the reader has a colour and a mark, besides its word. */

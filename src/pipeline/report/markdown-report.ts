@@ -2,7 +2,6 @@ import type { AssetReport, ReportAsset, ReportFile } from '../../events/asset-re
 import { runStates, type RunDocument, type RunInstance } from '../../events/run-document.ts'
 import { nextCommand } from '../../files/next-command.ts'
 import { counted } from '../../quantities.ts'
-import { visible } from './markup.ts'
 import {
   costText,
   factLine,
@@ -14,6 +13,7 @@ import {
   sumFacts,
   timeText,
   tookText,
+  visible,
 } from './report-words.ts'
 
 /** A column of a table: its heading, and the Markdown of a cell; null for an empty one. */

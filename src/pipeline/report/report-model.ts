@@ -9,7 +9,7 @@ import { outputVersion } from '../../events/version.ts'
 import { countStates } from '../../events/run-document.ts'
 import { inspectAnyFile } from '../../files/inspect-file.ts'
 import { factsOf } from '../execute/task.ts'
-import type { History, RecordedFailure } from '../journal/journal.ts'
+import type { History } from '../journal/journal.ts'
 import {
   provenanceOf,
   unknownProvenance,
@@ -17,7 +17,7 @@ import {
   type OutputFacts,
   type Provenance,
 } from '../lock/lock-block.ts'
-import { referencesOf, shownSource, sourcesOf, type FieldValue, type Instance } from '../manifest/manifest.ts'
+import { referencesOf, shownSource, sourcesOf, type FieldValue } from '../manifest/manifest.ts'
 import type { Plan } from '../plan/plan-run.ts'
 import { findResult } from '../plan/result-files.ts'
 import type { Assessment, ProjectState } from '../plan/project-state.ts'
@@ -53,7 +53,9 @@ export async function buildReport(sources: ReportSources): Promise<AssetReport> 
     const assessment = plan.assessments.get(id)!
     const change = since && changeOf(since, assessment)
     if (change !== null) counts[change]++
-    if (change === 'unchanged' && settled.has(assessment.state)) continue
+    // There is nothing to do but, perhaps, to put the locked file back.
+    const isSettled = assessment.state === 'fresh' || assessment.state === 'restorable'
+    if (change === 'unchanged' && isSettled) continue
     assets.push(await describeAsset(sources, assessment, earlier.get(id) ?? []))
   }
   return {
@@ -101,9 +103,6 @@ function sumsOf(assets: readonly ReportAsset[], { plan, currency }: ReportSource
   }
 }
 
-/** States in which there is nothing to do but, perhaps, to put the locked file back. */
-const settled: ReadonlySet<Assessment['state']> = new Set(['fresh', 'restorable'])
-
 function changeOf(since: Since, assessment: Assessment): 'changed' | 'added' | 'unchanged' {
   const then = foundThen(since, assessment)?.block
   const outputs = outputsOf(assessment)
@@ -145,7 +144,13 @@ async function describeAsset(
   const { instance, block, restore, state, key, keys } = assessment
   const result = block ?? restore?.result ?? null
   const files = await filesNow(sources, assessment)
-  const failure = state === 'fresh' ? undefined : keys.flatMap((key) => history.failures.get(key) ?? [])[0]
+  const failures = state === 'fresh' ? [] : keys.flatMap((one) => history.failures.get(one) ?? [])
+  const [failure] = failures.map(({ code, exit_code, message, billed }) => ({
+    code,
+    exit_code,
+    message,
+    billed,
+  }))
   const { name: promptName } = creatingCommands[instance.command].prompt
   const prompt = instance.fields[promptName]
   const [promptSource] = sourcesOf(prompt)
@@ -160,7 +165,13 @@ async function describeAsset(
     next: remedy === undefined ? null : next(...remedy),
     prompt: prompt === undefined ? null : valueText(prompt),
     prompt_file: promptSource !== undefined && 'path' in promptSource ? promptSource.path : null,
-    fields: describeFields(instance, promptName),
+    fields: Object.entries(instance.fields)
+      .filter(([name]) => name !== promptName && name !== 'model')
+      .map(([name, value]) => ({
+        name,
+        text: valueText(value),
+        assets: referencesOf(value).map((one) => one.instance),
+      })),
     alt: instance.alt,
     output: instance.output,
     files,
@@ -168,23 +179,28 @@ async function describeAsset(
     candidates: await candidatesOf(sources, assessment),
     picked: block?.picked ?? restore?.picked ?? null,
     adopted: block?.adopted ?? null,
-    failure: failure === undefined ? null : failureFacts(failure),
+    failure: failure ?? null,
     ...describeProvenance(result, block?.key ?? key, history),
     model: result?.model ?? instance.model,
   }
 }
 
-async function filesNow(sources: ReportSources, assessment: Assessment): Promise<ReportFile[]> {
-  const { project } = sources
+async function filesNow({ context, project }: ReportSources, assessment: Assessment): Promise<ReportFile[]> {
+  const { outputFolder } = project.manifest.project
   const { instance, block, state, key, moves } = assessment
   const outputs = outputsOf(assessment)
   if (state === 'in_the_way' || state === 'changed') {
-    const paths = state === 'changed' ? outputs.map(({ path }) => path) : [instance.output]
-    return await inspectFiles(sources, paths)
+    const files: ReportFile[] = []
+    for (const path of state === 'changed' ? outputs.map((facts) => facts.path) : [instance.output]) {
+      const place = join(outputFolder, path)
+      if (!(await isFile(place))) continue
+      files.push(...reportFiles(project, [factsOf(await inspectAnyFile(context, place), path)], [place]))
+    }
+    return files
   }
   const files = outputs.map(async (facts) => {
     const from = moves.find(({ to }) => to === facts.path)?.from ?? facts.path
-    const place = join(project.manifest.project.outputFolder, from)
+    const place = join(outputFolder, from)
     if (await isFile(place)) return place
     return (await findResult(block?.key ?? key ?? '', { outputs: [facts] }, project))?.[0]
   })
@@ -254,18 +270,6 @@ function describeProvenance(result: Provenance | null, key: string | null, { cos
   return { ...provenance, cost: result === null || key === null ? null : (costs.get(key) ?? null) }
 }
 
-function failureFacts({ code, exit_code, message, billed }: RecordedFailure) {
-  return { code, exit_code, message, billed }
-}
-
-function describeFields({ fields }: Instance, promptName: string): ReportAsset['fields'] {
-  const others = Object.entries(fields).filter(([name]) => name !== promptName && name !== 'model')
-  return others.map(([name, value]) => {
-    const assets = referencesOf(value).map(({ instance }) => instance)
-    return { name, text: valueText(value), assets }
-  })
-}
-
 function valueText(value: FieldValue): string {
   if (value.kind === 'text') return value.text ?? shownSource(value.source!)
   if (value.kind === 'value')
@@ -286,17 +290,6 @@ function reportFiles(
     const path = stored[at]
     return { ...facts, stored: path === undefined ? null : relative(folder, path).replaceAll(sep, '/') }
   })
-}
-
-async function inspectFiles({ context, project }: ReportSources, paths: readonly string[]) {
-  const { outputFolder } = project.manifest.project
-  const files: ReportFile[] = []
-  for (const path of paths) {
-    const place = join(outputFolder, path)
-    if (!(await isFile(place))) continue
-    files.push(...reportFiles(project, [factsOf(await inspectAnyFile(context, place), path)], [place]))
-  }
-  return files
 }
 
 async function isFile(path: string): Promise<boolean> {

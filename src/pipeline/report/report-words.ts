@@ -80,14 +80,8 @@ export function stateLabel({ state, failure }: ReportAsset): string {
   return failure === null ? stateWords[state].label : 'failed'
 }
 
-interface StateWords {
-  readonly tone: Tone
-  readonly label: string
-  /** For one who does not know it. */
-  readonly meaning: string
-}
-
-export const stateWords: Readonly<Record<State, StateWords>> = {
+/** The meaning is for one who does not know the state. */
+export const stateWords: Readonly<Record<State, { tone: Tone; label: string; meaning: string }>> = {
   unknown: { tone: 'failed', label: 'unknown', meaning: 'A request was sent, and its outcome was lost.' },
   rejected: { tone: 'failed', label: 'rejected', meaning: 'The result failed its assert.' },
   lost: { tone: 'failed', label: 'lost', meaning: 'The locked file is gone, and no copy is in the store.' },
@@ -110,4 +104,21 @@ export const stateWords: Readonly<Record<State, StateWords>> = {
   blocked: { tone: 'work', label: 'blocked', meaning: 'It waits for another asset.' },
   pending: { tone: 'work', label: 'pending', meaning: 'Another asset is made first.' },
   fresh: { tone: 'done', label: 'fresh', meaning: 'The file matches the lock.' },
+}
+
+/**
+ * Characters that are not shown, or that change how others are: C0 except tab and line feed, DEL, C1, separators of lines
+ * and paragraphs, bidirectional controls, tag characters.
+ */
+const unseen =
+  /\r\n|[\0-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu
+
+/** Writes marks in place of characters that act without being seen: `␛`, `\u{202e}`. Half characters become `�`. */
+export function visible(text: string): string {
+  return text.toWellFormed().replace(unseen, (character) => {
+    if (character === '\r\n') return '\n'
+    const code = character.codePointAt(0)!
+    if (code < 0x20) return String.fromCodePoint(0x2400 + code)
+    return code === 0x7f ? '␡' : `\\u{${code.toString(16)}}`
+  })
 }

@@ -56,19 +56,15 @@ export async function showFiles(place: SheetPlace, files: readonly ReportFile[],
       thumbnails.set(sha256, await thumbnail(path, file, room).catch(() => undefined))
     shown.set(file, {
       file,
-      link: path && linkTo(sheetFolder, path),
+      // With a dot in front nothing in the name can be taken for a scheme.
+      link: path && `./${relative(sheetFolder, path).split(sep).map(encodeURIComponent).join('/')}`,
       element,
       thumbnail: thumbnails.get(sha256),
-      whole: path && element && embeds ? await embedded(path, media_type) : undefined,
+      whole: path && element && embeds ? await embedded(path, media_type).catch(() => undefined) : undefined,
       text: path && isText && element === undefined ? await textStart(path, file) : undefined,
     })
   }
   return shown
-}
-
-function linkTo(sheetFolder: string, path: string): string {
-  // With a dot in front nothing in the name can be taken for a scheme.
-  return `./${relative(sheetFolder, path).split(sep).map(encodeURIComponent).join('/')}`
 }
 
 /** Longest side in pixels, and quality of a WebP from 0 to 100: the first that is small enough is taken. */
@@ -102,11 +98,10 @@ async function thumbnail(path: string, { media_type, width, height }: ReportFile
   return undefined
 }
 
-/** Undefined for what cannot be read, or is larger than a text can be (about 380 MB). */
+/** @throws for what cannot be read, or is larger than a text can be (about 380 MB) */
 async function embedded(path: string, mediaType: string): Promise<string | undefined> {
-  return await readStateFile(path)
-    .then((bytes) => bytes && dataUrl(mediaType, bytes))
-    .catch(() => undefined)
+  const bytes = await readStateFile(path)
+  return bytes && dataUrl(mediaType, bytes)
 }
 
 function dataUrl(mediaType: string, bytes: Uint8Array): string {
@@ -133,10 +128,6 @@ async function textStart(path: string, { media_type, bytes }: ReportFile): Promi
   // A character that is cut at the end stays in the decoder.
   const start = new TextDecoder().decode(found, { stream: true })
   const bytesLeft = Math.max(0, bytes - found.length)
-  return { start: media_type.includes('json') && bytesLeft === 0 ? indented(start) : start, bytesLeft }
-}
-
-function indented(json: string): string {
-  const value = tryJson(json)
-  return value === undefined ? json : JSON.stringify(value, null, 2)
+  const value = media_type.includes('json') && bytesLeft === 0 ? tryJson(start) : undefined
+  return { start: value === undefined ? start : JSON.stringify(value, null, 2), bytesLeft }
 }
