@@ -173,18 +173,10 @@ type OutputSource = Pick<
   'mediaType' | 'sha256' | 'bytes' | 'width' | 'height' | 'seconds' | 'credentials'
 >
 
-export function factsOf(found: OutputSource, path: string): OutputFacts {
-  const { bytes, sha256, mediaType, width, height, seconds, credentials } = found
-  return {
-    path,
-    sha256,
-    bytes,
-    media_type: mediaType ?? 'application/octet-stream',
-    width,
-    height,
-    seconds,
-    credentials,
-  }
+export function factsOf({ mediaType, ...found }: OutputSource, path: string): OutputFacts {
+  const { sha256, bytes, width, height, seconds, credentials } = found
+  const media_type = mediaType ?? 'application/octet-stream'
+  return { path, sha256, bytes, media_type, width, height, seconds, credentials }
 }
 
 export function textFacts({ fields }: Pick<Instance, 'fields'>, content: Uint8Array): OutputFacts {
@@ -219,7 +211,9 @@ export async function recoverResult(
     const outputs: OutputFacts[] = []
     for (const name of names.length > 0 ? names : rescued) {
       if (!rescued.includes(name) && !(await isVerified(inFolder, instance, name))) return undefined
-      outputs.push(await factsOfName(inFolder, instance, name))
+      const content = instance.lane === 'text' ? await readInputFile(inFolder, name) : undefined
+      if (content instanceof ModelgateError) return undefined
+      outputs.push(content ? textFacts(instance, content) : await mediaFacts(inFolder, name))
     }
     if (outputs.length < instance.count) return undefined
     return { result: { ...unknownProvenance, outputs }, cost: null, warnings: [] }
@@ -228,13 +222,6 @@ export async function recoverResult(
     if (error instanceof ModelgateError) return undefined
     throw error
   }
-}
-
-async function factsOfName(context: FileContext, instance: Task['instance'], name: string) {
-  if (instance.lane !== 'text') return mediaFacts(context, name)
-  const content = await readInputFile(context, name)
-  if (content instanceof ModelgateError) throw content
-  return textFacts(instance, content)
 }
 
 /** The images or videos of a result by their names alone; fewer where one is missing, or there are two of a number. */

@@ -72,7 +72,11 @@ function hold(path: string, clock: Clock, followsDeath: boolean) {
     try {
       await touch(path, clock.now())
     } catch (error) {
-      if (systemCode(error) === 'ENOENT') return lost.abort(takenOver(path))
+      if (systemCode(error) === 'ENOENT') {
+        const text = `Another process has taken over this run: ${shownPath(path)} is gone.`
+        const hint = 'That process continues the run. This one was silent for too long.'
+        return lost.abort(new FileError('run_owned', text, { billed: 'no', hint }))
+      }
     }
     if (timer !== undefined) schedule()
   }
@@ -105,13 +109,6 @@ function owned(name: string, owner: FoundOwner, own: OwnerRecord, now: number): 
     ? 'Wait for it to end, or stop it.'
     : `Wait until it has ended; if it was killed, it is taken over after ${silenceMs / 1000} s of silence. If it has ended and its clock is ahead, remove ${shownPath(owner.path)}.`
   return new UsageError(message, { code: 'run_owned', hint })
-}
-
-function takenOver(path: string): FileError {
-  return new FileError('run_owned', `Another process has taken over this run: ${shownPath(path)} is gone.`, {
-    billed: 'no',
-    hint: 'That process continues the run. This one was silent for too long.',
-  })
 }
 
 const heartbeatMs = 10_000

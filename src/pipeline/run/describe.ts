@@ -223,7 +223,8 @@ export function remedyFor(state: RunState, id: string): readonly string[] | unde
   return state === 'awaiting' || state === 'fresh' ? undefined : remedies[state].commands([id])[0]
 }
 
-const order = Object.keys(remedies) as readonly Group[]
+/** What a run does about them although it generates nothing by itself. */
+const free = new Set<Group>(['changed', 'in_the_way', 'unfetched', 'awaiting', 'restorable'])
 
 interface Commands {
   readonly next: (...words: string[]) => readonly string[]
@@ -235,36 +236,30 @@ interface Commands {
 /** A group for each state, the worst first. @param elsewhere ids of those that a queue has which is not the one asked */
 export function whatIsLeft(
   instances: readonly RunInstance[],
-  commands: Commands,
+  { next, generating, again }: Commands,
   elsewhere: ReadonlySet<string> = new Set(),
 ): RunRemainder[] {
   const groups = Map.groupBy(instances, ({ instance, state, action }) =>
     elsewhere.has(instance) ? 'elsewhere' : action === 'failed' ? 'failed' : state,
   )
+  const order = Object.keys(remedies) as readonly Group[]
   return order.flatMap((group) => {
     const ids = (groups.get(group) ?? []).map(({ instance }) => instance)
-    return ids.length === 0 ? [] : [remainder(group, ids, commands)]
+    if (ids.length === 0) return []
+    const { message, commands } = remedies[group]
+    const isRunAgain = commands === runThem && again !== null
+    const named = ids.slice(0, maxNamed)
+    const own = isRunAgain ? [again] : commands(named)
+    const isCut = !isRunAgain && ids.length > maxNamed && own.some((words) => words.includes(named.at(-1)!))
+    const cut = isCut ? ` The command names the first ${maxNamed} of ${ids.length}.` : ''
+    const generates = (words: readonly string[]) => !free.has(group) && words[0] !== 'adopt'
+    return {
+      state: group === 'elsewhere' ? 'unknown' : group,
+      instances: ids,
+      message: `${message}${cut}`,
+      commands: own.map((words) => next(...(generates(words) ? generating : []), ...words)),
+    }
   })
-}
-
-/** What a run does about them although it generates nothing by itself. */
-const free = new Set<Group>(['changed', 'in_the_way', 'unfetched', 'awaiting', 'restorable'])
-
-function remainder(group: Group, instances: readonly string[], { next, generating, again }: Commands) {
-  const { message, commands } = remedies[group]
-  const isRunAgain = commands === runThem && again !== null
-  const named = instances.slice(0, maxNamed)
-  const own = isRunAgain ? [again] : commands(named)
-  const isCut =
-    !isRunAgain && instances.length > maxNamed && own.some((words) => words.includes(named.at(-1)!))
-  const cut = isCut ? ` The command names the first ${maxNamed} of ${instances.length}.` : ''
-  const generates = (words: readonly string[]) => !free.has(group) && words[0] !== 'adopt'
-  return {
-    state: group === 'elsewhere' ? 'unknown' : group,
-    instances,
-    message: `${message}${cut}`,
-    commands: own.map((words) => next(...(generates(words) ? generating : []), ...words)),
-  }
 }
 
 export function runFile(

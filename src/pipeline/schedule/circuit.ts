@@ -78,6 +78,7 @@ function isFinal({ exit, code }: ModelgateError): boolean {
   if (code === 'deadline') return exit === 'notSent'
   return /^(?:not_sent_(?:certificate|tls|proxy)|queue_unreachable)$/.test(code)
 }
+
 /** What says nothing of the gateway: the queue, its store, and its workers, whose versions may differ. */
 const otherServer = /^(?:(?:queue|store|worker)_|other_version$)/
 

@@ -61,32 +61,32 @@ export class RunBudget {
     const { creates: most, cost: highest, currency } = this.#options
     const { creates, cost } = this.used
     if (most !== null && creates + needed.creates > most.value) {
-      const before = creates === 0 ? '' : `this run has created ${creates}, and `
-      const wanted = `${before}${what} needs ${needed.creates}${creates === 0 ? '' : ' more'}`
-      throw reached('creations_limit', `${most.name} ${most.value} is reached: ${wanted}.`, most.name)
+      const wanted =
+        creates === 0
+          ? `${what} needs ${needed.creates}`
+          : `this run has created ${creates}, and ${what} needs ${needed.creates} more`
+      throw reached('creations_limit', most.name, `${most.name} ${most.value} is reached: ${wanted}.`)
     }
     if (highest === null) return
     const { name, value } = highest
-    if (needed.cost === null) throw noPrice(name, what)
+    if (needed.cost === null) {
+      throw new UsageError(`${name} cannot be checked: there is no price for ${what}.`, {
+        code: 'price_unknown',
+        phase: 'config',
+        hint: `Set the prices of its model in your configuration file (docs/cost.md), or leave out ${name}.`,
+      })
+    }
     if (cost + needed.cost <= value) return
     const sums = `about ${shownAmount(cost)} for what this run has created, and ${shownAmount(needed.cost)} for ${what}`
     const message = `${name} ${amountText(value)} ${currency} is reached, by estimate: ${sums}.`
-    throw reached('cost_limit', message, name)
+    throw reached('cost_limit', name, message)
   }
 }
 
-function reached(code: ErrorCode, message: string, name: string): ModelgateError {
+function reached(code: ErrorCode, name: string, message: string): ModelgateError {
   return new ModelgateError('limit', code, message, {
     phase: 'send',
     billed: 'no',
     hint: `Raise ${name} to continue this run, or start a new one with --new-run, which counts from 0.`,
-  })
-}
-
-function noPrice(name: string, what: string): UsageError {
-  return new UsageError(`${name} cannot be checked: there is no price for ${what}.`, {
-    code: 'price_unknown',
-    phase: 'config',
-    hint: `Set the prices of its model in your configuration file (docs/cost.md), or leave out ${name}.`,
   })
 }
