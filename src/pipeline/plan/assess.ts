@@ -340,7 +340,7 @@ export async function failedAsserts(
   return await project.checkAsserts(instance, foundOutputs(outputs, files), duplicateOf)
 }
 
-function foundOutputs(outputs: readonly OutputFacts[], files: readonly string[]) {
+export function foundOutputs(outputs: readonly OutputFacts[], files: readonly string[]) {
   return outputs.map((facts, at) => ({ path: files[at]!, facts }))
 }
 

@@ -3,21 +3,7 @@ import type { AssetReport, ReportAsset, ReportFile } from '../../events/asset-re
 import { nextCommand } from '../../files/next-command.ts'
 import { byteText } from '../../quantities.ts'
 import { isTextType } from '../store/file-digest.ts'
-import {
-  costText,
-  factLine,
-  fileFacts,
-  sectionsOf,
-  sinceFacts,
-  stateLabel,
-  stateWords,
-  sumFacts,
-  timeText,
-  toneOf,
-  tookText,
-  visible,
-  type Tone,
-} from './report-words.ts'
+import * as words from './report-words.ts'
 import { showFiles, type SheetPlace, type ShownFile } from './sheet-files.ts'
 
 interface Sheet {
@@ -35,7 +21,7 @@ export async function* contactSheet(report: AssetReport, place: SheetPlace): Asy
   const anchors = new Map(report.assets.map(({ id }, index) => [id, `a${index + 1}`]))
   const sheet = { place, anchors, currency: report.sums.currency }
   yield pageStart(report).html
-  for (const { title, tone, assets } of sectionsOf(report.assets)) {
+  for (const { title, tone, assets } of words.sectionsOf(report.assets)) {
     yield* section(tone, title, assets, (asset) => assetTile(asset, sheet))
   }
   yield* section('done', 'Removed', report.since?.removed ?? [], (asset) => removedTile(asset, sheet))
@@ -43,7 +29,7 @@ export async function* contactSheet(report: AssetReport, place: SheetPlace): Asy
 }
 
 async function* section<Asset>(
-  tone: Tone,
+  tone: words.Tone,
   title: string,
   assets: readonly Asset[],
   tileOf: (asset: Asset) => Promise<Markup>,
@@ -58,11 +44,11 @@ async function* section<Asset>(
 /** Whatever might be in the page, nothing runs, and nothing is loaded but the linked videos. */
 function pageStart(report: AssetReport): Markup {
   const { name, manifest, time, sandbox, assets } = report
-  const since = sinceFacts(report)
+  const since = words.sinceFacts(report)
   const policy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; img-src data:; media-src data: 'self' file:; base-uri 'none'; form-action 'none'`
-  const states = [...Map.groupBy(assets, stateLabel)].map(
+  const states = [...Map.groupBy(assets, words.stateLabel)].map(
     ([label, found]) =>
-      markup`<li class="state" data-tone="${toneOf(found[0]!)}">${label} <b>${found.length}</b></li>`,
+      markup`<li class="state" data-tone="${words.toneOf(found[0]!)}">${label} <b>${found.length}</b></li>`,
   )
   return markup`<!doctype html>
 <html lang="en">
@@ -79,8 +65,8 @@ function pageStart(report: AssetReport): Markup {
 <body>
 <header>
 <h1 dir="auto">${name}${sandbox ? markup` <span class="badge">sandbox</span>` : null}</h1>
-<p class="quiet"><span dir="auto">${manifest}</span> · ${timeText(time)}</p>
-${since && markup`<p dir="auto">${since}</p>\n`}<p>${sumFacts(report)}</p>
+<p class="quiet"><span dir="auto">${manifest}</span> · ${words.timeText(time)}</p>
+${since && markup`<p dir="auto">${since}</p>\n`}<p>${words.sumFacts(report)}</p>
 <ul class="states">${states}</ul>
 </header>
 <main>
@@ -100,7 +86,11 @@ async function assetTile(asset: ReportAsset, sheet: Sheet): Promise<Markup> {
     some.map((file) => figure(asset, shown.get(file)!, label))
   const choices = candidates.map((one) => {
     const label = `Candidate ${one.number}${one.state === 'awaiting' ? '' : `, ${one.state}`}`
-    const facts = factLine([one.model, tookText(one.took_s), costText(one.cost, sheet.currency)])
+    const facts = words.factLine([
+      one.model,
+      words.tookText(one.took_s),
+      words.costText(one.cost, sheet.currency),
+    ])
     // Why the only result was rejected is said of the asset.
     const why = candidates.length === 1 ? null : list(one.reasons)
     return markup`<div>${figures(one.files, label)}<p class="quiet">${facts}</p>
@@ -110,7 +100,7 @@ ${why}${commandLine(one.pick)}</div>`
   const [cover = candidates[0]?.files[0]] = files
   return markup`<details class="asset" id="${sheet.anchors.get(id)}">
 <summary><span class="tile">${closedTile(asset, cover && shown.get(cover))}</span>
-<h3 dir="auto">${id}</h3><span class="state" data-tone="${toneOf(asset)}" title="${stateWords[state].meaning}">${stateLabel(asset)}</span></summary>
+<h3 dir="auto">${id}</h3><span class="state" data-tone="${words.toneOf(asset)}" title="${words.stateWords[state].meaning}">${words.stateLabel(asset)}</span></summary>
 <div class="shots">${figures(before, then)}${figures(files, before.length === 0 ? '' : now)}${choices}</div>
 ${notes(asset, sheet)}
 </details>
@@ -136,8 +126,8 @@ function notes(asset: ReportAsset, { anchors, currency }: Sheet): Markup {
   const result: Fact[] = [
     ['file', files.length === 0 ? output : null],
     ['candidate', picked === null ? null : `${picked} was picked`],
-    ['cost', cost === null ? null : `${costText(cost, currency)} estimated`],
-    ['took', tookText(took_s)],
+    ['cost', cost === null ? null : `${words.costText(cost, currency)} estimated`],
+    ['took', words.tookText(took_s)],
     ['inside', files.some((file) => file.credentials) ? 'content credentials' : null],
     ['adopted by', asset.adopted],
     ['gateway', asset.origin],
@@ -159,7 +149,7 @@ const billedWords = { no: 'Nothing was billed.', maybe: 'It may have been billed
 function problems({ state, reasons, failure, next }: ReportAsset): Markup | null {
   if (reasons.length === 0 && failure === null && next === null) return null
   if (failure === null) {
-    const meaning = reasons.length === 0 ? markup`<p>${stateWords[state].meaning}</p>` : list(reasons)
+    const meaning = reasons.length === 0 ? markup`<p>${words.stateWords[state].meaning}</p>` : list(reasons)
     return markup`<div>${meaning}${commandLine(next)}</div>`
   }
   const { message, code, exit_code, billed } = failure
@@ -188,8 +178,8 @@ function list(items: readonly string[]): Markup | null {
     : markup`<ul>${items.map((item) => markup`<li dir="auto">${item}</li>`)}</ul>`
 }
 
-function commandLine(words: readonly string[] | null): Markup | null {
-  return words && markup`<p><code dir="ltr">${nextCommand(words).toString()}</code></p>`
+function commandLine(command: readonly string[] | null): Markup | null {
+  return command && markup`<p><code dir="ltr">${nextCommand(command).toString()}</code></p>`
 }
 
 type Subject = Pick<ReportAsset, 'id' | 'alt'>
@@ -200,7 +190,7 @@ function closedTile({ id, alt, state }: ReportAsset, shown: ShownFile | undefine
   if (thumbnail !== undefined)
     return markup`<img src="${thumbnail}" alt="${alt ?? id}" loading="lazy" decoding="async">`
   return text === undefined
-    ? markup`${file.media_type}<br>${fileFacts(file)}`
+    ? markup`${file.media_type}<br>${words.fileFacts(file)}`
     : markup`<span class="start" dir="auto">${text.start.slice(0, 300)}</span>`
 }
 
@@ -210,7 +200,7 @@ function figure(subject: Subject, shown: ShownFile, label: string): Markup {
   const path = file.path.replace(/^\.modelgate\/.*\//, '')
   return markup`<figure>${content(subject, shown, label)}<figcaption>${label && markup`<b>${label}</b> `}<span dir="auto">${
     link === undefined ? path : markup`<a href="${link}">${path}</a>`
-  }</span> <span class="quiet">${fileFacts(file)}</span></figcaption></figure>`
+  }</span> <span class="quiet">${words.fileFacts(file)}</span></figcaption></figure>`
 }
 
 function content({ id, alt }: Subject, shown: ShownFile, label: string): Markup {
@@ -251,7 +241,7 @@ function htmlOf(insert: Insert): string {
   if (insert === null || insert === undefined || insert === false) return ''
   if (typeof insert === 'object') return 'html' in insert ? insert.html : insert.map(htmlOf).join('')
   // The same in an element and in an attribute, with what cannot be seen made visible.
-  return visible(`${insert}`).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+  return words.visible(`${insert}`).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
 /** Colours are pairs: light, dark. What a state asks of the reader has a colour and a mark, besides its word. */

@@ -2,19 +2,7 @@ import type { AssetReport, ReportAsset, ReportFile } from '../../events/asset-re
 import { runStates, type RunDocument, type RunInstance } from '../../events/run-document.ts'
 import { nextCommand } from '../../files/next-command.ts'
 import { counted } from '../../quantities.ts'
-import {
-  costText,
-  factLine,
-  fileFacts,
-  sectionsOf,
-  sinceFacts,
-  stateLabel,
-  stateWords,
-  sumFacts,
-  timeText,
-  tookText,
-  visible,
-} from './report-words.ts'
+import * as words from './report-words.ts'
 
 /** A column of a table: its heading, and the Markdown of a cell; null for an empty one. */
 type Column<Item> = readonly [heading: string, cell: (item: Item) => string | null]
@@ -22,13 +10,13 @@ type Column<Item> = readonly [heading: string, cell: (item: Item) => string | nu
 /** A report for where there is no room for pictures, such as the summary of a job: at most 1 MiB. */
 export function markdownReport(report: AssetReport): string {
   const { name, manifest, time, sandbox, sums } = report
-  const origin = `${literal(manifest)}, ${timeText(time)}${sandbox ? ', from the sandbox' : ''}`
+  const origin = `${literal(manifest)}, ${words.timeText(time)}${sandbox ? ', from the sandbox' : ''}`
   const lines = ['<!-- modelgate run report -->', '', `# ${literal(name)}`, '', origin, '']
-  const changes = sinceFacts(report, literal)
+  const changes = words.sinceFacts(report, literal)
   if (changes !== null) lines.push(changes, '')
-  lines.push(sumFacts(report, literal), '')
-  const money = ({ cost }: { readonly cost: number | null }) => literal(costText(cost, sums.currency))
-  for (const { title, tone, assets } of sectionsOf(report.assets)) {
+  lines.push(words.sumFacts(report, literal), '')
+  const money = ({ cost }: { readonly cost: number | null }) => literal(words.costText(cost, sums.currency))
+  for (const { title, tone, assets } of words.sectionsOf(report.assets)) {
     const heading = `${title} (${assets.length})`
     if (tone === 'decision') {
       const candidates = assets.flatMap(({ id, candidates }) => candidates.map((one) => ({ id, ...one })))
@@ -46,14 +34,14 @@ export function markdownReport(report: AssetReport): string {
         ['file', ({ files }) => pathsOf(files)],
         ['size', ({ files }) => sizesOf(files)],
         ['model', ({ model }) => literal(model)],
-        ['took', ({ took_s }) => tookText(took_s)],
+        ['took', ({ took_s }) => words.tookText(took_s)],
         ['cost', money],
         ['before', ({ before }) => sizesOf(before)],
       ])
     } else {
       addTable(lines, heading, assets, [
         ['asset', ({ id }) => literal(id)],
-        ['state', (asset) => `${marks[tone]} ${stateLabel(asset)}`],
+        ['state', (asset) => `${marks[tone]} ${words.stateLabel(asset)}`],
         ['why', whyText],
         ['to go on', ({ next }) => next && commandText(next)],
       ])
@@ -72,7 +60,7 @@ const marks = { failed: '❌', work: '🔷' }
 
 function whyText({ state, reasons, failure }: ReportAsset): string {
   const why = [...(failure === null ? [] : [failure.message]), ...reasons]
-  return why.length === 0 ? stateWords[state].meaning : linesOf(why)
+  return why.length === 0 ? words.stateWords[state].meaning : linesOf(why)
 }
 
 /** What a run did, for the summary of a job: at most 1 MiB. */
@@ -80,11 +68,11 @@ export function runSummary(document: RunDocument): string {
   const { manifest, instances, left, creates, mode, shard, sandbox, warnings } = document
   const cost = document.cost ?? document.estimate
   const states = runStates.filter((state) => document.states[state] > 0)
-  const facts = factLine([
+  const facts = words.factLine([
     counted(instances.length, 'asset'),
-    ...states.map((state) => `${document.states[state]} ${stateWords[state].label}`),
+    ...states.map((state) => `${document.states[state]} ${words.stateWords[state].label}`),
     `${creates.made} created${creates.limit === null ? '' : ` of at most ${creates.limit}`}`,
-    cost?.amount == null ? null : literal(`${costText(cost.amount, cost.currency)} estimated`),
+    cost?.amount == null ? null : literal(`${words.costText(cost.amount, cost.currency)} estimated`),
     mode === 'run' ? null : `mode: ${mode}`,
     shard === null ? null : `part ${literal(shard)}`,
     sandbox ? 'from the sandbox' : null,
@@ -99,7 +87,7 @@ export function runSummary(document: RunDocument): string {
   ])
   addTable(lines, 'Left to do', left, [
     ['assets', ({ instances }) => namesText(instances)],
-    ['state', ({ state }) => (state === 'failed' ? 'failed' : stateWords[state].label)],
+    ['state', ({ state }) => (state === 'failed' ? 'failed' : words.stateWords[state].label)],
     ['what it means', ({ message }) => literal(message)],
     ['to go on', ({ commands }) => commands.map(commandText).join('<br>')],
   ])
@@ -109,8 +97,8 @@ export function runSummary(document: RunDocument): string {
     ['action', ({ action }) => action!],
     ['files', ({ files }) => pathsOf(files)],
     ['size', ({ files }) => sizesOf(files)],
-    ['took', ({ took_s }) => tookText(took_s)],
-    ['cost', ({ cost }) => cost && literal(costText(cost.amount, cost.currency))],
+    ['took', ({ took_s }) => words.tookText(took_s)],
+    ['cost', ({ cost }) => cost && literal(words.costText(cost.amount, cost.currency))],
   ])
   addTable(lines, `Warnings (${warnings.length})`, warnings, [['warning', literal]])
   return withinLimit(lines)
@@ -132,11 +120,11 @@ function pathsOf(files: readonly { readonly path: string }[]): string {
 }
 
 function sizesOf(files: readonly Pick<ReportFile, 'width' | 'height' | 'seconds' | 'bytes'>[]): string {
-  return files.map(fileFacts).join(', ')
+  return files.map(words.fileFacts).join(', ')
 }
 
-function commandText(words: readonly string[]): string {
-  return literal(nextCommand(words).toString())
+function commandText(command: readonly string[]): string {
+  return literal(nextCommand(command).toString())
 }
 
 function namesText(names: readonly string[]): string {
@@ -182,7 +170,8 @@ const maxLiteral = 300
  * even in what such references mean, but not across an element.
  */
 function literal(text: string | null): string {
-  const line = visible(text ?? '')
+  const line = words
+    .visible(text ?? '')
     .replaceAll(/\s+/g, ' ')
     .trim()
   const short = line.length > maxLiteral ? `${line.slice(0, maxLiteral).toWellFormed()}…` : line

@@ -13,6 +13,7 @@ import type { Result } from '../lock/lock-block.ts'
 import type { Instance } from '../manifest/manifest.ts'
 import { buildRequest, creationOf, refuseChanged, type UpstreamResult } from '../manifest/request-body.ts'
 import { possiblePaths } from '../manifest/output-paths.ts'
+import { failedAsserts, foundOutputs } from '../plan/assess.ts'
 import { filesOf, upstreamOf } from '../plan/result-files.ts'
 import type { Assessment, Variant } from '../plan/project-state.ts'
 import { isAnswered } from '../schedule/circuit.ts'
@@ -255,27 +256,20 @@ function realError(error: ModelgateError): ModelgateError {
 
 /** When this resolves, a process that is killed loses nothing. */
 async function keepResult(run: Run, { instance, key, variant }: Request, task: TaskResult) {
-  const { results, checkAsserts } = run.project
-  const folder = results.folder(key)
-  const outputs = task.result.outputs.map((facts) => ({ path: join(folder, facts.path), facts }))
+  const { results } = run.project
+  const { outputs } = task.result
+  const files = outputs.map(({ path }) => join(results.folder(key), path))
+  // What has been locked since the plan counts, too.
+  const project = run.project.with({ lock: run.lock.lock })
   const reasons = [
-    ...(await mismatchReasons(instance, outputs)),
-    ...(await checkAsserts(instance, outputs, (sha256) => ownerOf(run, instance, sha256))),
+    ...(await mismatchReasons(instance, foundOutputs(outputs, files))),
+    ...(await failedAsserts(instance, outputs, files, project)),
   ]
   await results.keep({ ...task, key, variant, instance: instance.id })
   const isRejected = reasons.length > 0
   const rejected = isRejected ? reasons : null
   await run.record({ type: 'result', instance: instance.id, key, variant, rejected })
   return { result: results.located(key, task.result), isRejected }
-}
-
-function ownerOf({ lock: { lock }, project }: Run, { id }: Instance, sha256: string): string | undefined {
-  const { instances } = project.manifest
-  for (const [other, { outputs }] of lock) {
-    const isSame = other !== id && outputs.some((facts) => facts.sha256 === sha256)
-    if (isSame && instances.has(other)) return other
-  }
-  return undefined
 }
 
 /** What the name of an output promises, and the result is not. */

@@ -1,13 +1,6 @@
 import { join } from 'node:path'
 import type { Clock, Timer } from '../../context.ts'
-import {
-  FileError,
-  ModelgateError,
-  type Billed,
-  type ErrorCode,
-  type ErrorFacts,
-  type ExitName,
-} from '../../errors.ts'
+import { FileError, ModelgateError, type Billed } from '../../errors.ts'
 import { nextCommand } from '../../files/next-command.ts'
 import { prepareFolder, recordResult } from '../execute/execute-task.ts'
 import type { Task } from '../execute/task.ts'
@@ -288,7 +281,7 @@ function withBilled(reason: unknown, billed: Billed): unknown {
   return reason instanceof ModelgateError ? reason.amend({ billed }) : reason
 }
 
-function waitError(exit: ExitName, code: ErrorCode, message: string, facts: ErrorFacts = {}) {
+function waitError(...[exit, code, message, facts]: ConstructorParameters<typeof ModelgateError>) {
   return new ModelgateError(exit, code, message, { phase: 'wait', billed: 'maybe', ...facts })
 }
 
