@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { UsageError } from '../../errors.ts'
-import { parseLock, type Lock, type OutputFacts } from '../lock/lock-block.ts'
+import { parseLock, type OutputFacts } from '../lock/lock-block.ts'
 import { findBlock, type FoundBlock } from '../plan/assess.ts'
 import type { Assessment, ProjectState } from '../plan/project-state.ts'
 import { findResult } from '../plan/result-files.ts'
@@ -38,15 +38,9 @@ export async function readSince(project: OpenProject, name: string): Promise<Sin
   const lockName = basename(lockPath)
   const bytes = await gitObject(outputFolder, `${commit}:./${lockName}`, maxStateText)
   if (bytes === undefined) warnings.push(`${lockName} is not in ${name}: every asset is new.`)
-  const lock =
-    bytes === undefined ? new Map() : lockOf(bytes.toString(), `${commit.slice(0, 12)}:${lockName}`)
-  return { name, commit, project: project.with({ lock }), warnings }
-}
-
-/** @param file its name, for messages */
-function lockOf(text: string, file: string): Lock {
   try {
-    return parseLock(text, file)
+    const lock = bytes && parseLock(bytes.toString(), `${commit.slice(0, 12)}:${lockName}`)
+    return { name, commit, project: project.with({ lock: lock ?? new Map() }), warnings }
   } catch (error) {
     const hint = 'It is the lock that --since compares with: name another commit.'
     throw error instanceof UsageError && error.code !== 'other_version' ? error.amend({ hint }) : error

@@ -48,21 +48,19 @@ export class OpenProject extends ProjectState {
   /** Aborted when another process has taken the manifest over. */
   declare readonly lost: AbortSignal | undefined
   declare readonly close: () => Promise<void>
-  readonly #parts: OpenParts
 
-  constructor(parts: OpenParts) {
+  constructor(
+    parts: ProjectParts &
+      Pick<OpenProject, 'shownManifest' | 'written' | 'committed' | 'files' | 'lost' | 'close'>,
+  ) {
     super(parts)
-    this.#parts = parts
   }
 
   /** The same project with another lock, or with what the user forces. */
   with(changes: Partial<ProjectParts>): OpenProject {
-    return new OpenProject({ ...this.#parts, ...changes })
+    return new OpenProject({ ...this, ...changes })
   }
 }
-
-type OpenParts = ProjectParts &
-  Pick<OpenProject, 'shownManifest' | 'written' | 'committed' | 'files' | 'lost' | 'close'>
 
 /**
  * Reads a manifest, its lock and journals, and the elements of its fan-outs as far as their texts are there.
