@@ -58,6 +58,11 @@ class VariantRequest implements QueueOrder {
     return this.#run.project.history.isStarted(this.#request.key)
   }
 
+  /** A gateway's `x-should-retry: true` is not enough: each repetition may cost again. */
+  get repeatsUnknown(): boolean {
+    return this.#run.project.isSentAgain || this.#request.instance.onUnknown === 'retry'
+  }
+
   get #intent() {
     return this.#run.project.history.intents.get(this.#request.key)
   }
@@ -85,7 +90,7 @@ class VariantRequest implements QueueOrder {
       for (const warning of [...first.warnings, ...names]) run.warn(`${instance.id}: ${warning}`)
       return { ...kept, error: null, created: this.#created, cost: first.cost }
     } catch (thrown) {
-      const error = realError(asModelgateError(thrown, false))
+      const error = asModelgateError(thrown, false)
       // The look-up that failed bills nothing; what it looked for is made, or being made.
       const earlier = isMade || this.isFollowUp ? 'yes' : this.#mayBeBilled ? 'maybe' : 'no'
       const told = billedOf(error) === 'no' ? error.amend({ billed: earlier }) : error
@@ -130,16 +135,17 @@ class VariantRequest implements QueueOrder {
     try {
       return await run.executor!.attempt(task)
     } catch (thrown) {
-      const known = asModelgateError(thrown, false)
-      const again = await this.#whetherAgain(known)
-      const error = realError(again ?? known)
+      const error = asModelgateError(thrown, false)
+      // It may be paid for twice, so it counts twice.
+      const isAnother = error.exit === 'unknown' && this.repeatsUnknown && !isSentAgain
+      if (isAnother && error.facts.shouldRetry !== false) await run.record({ type: 'discard', key })
       // An answer to the same key is one to every attempt.
       if (isAnswered(error) && isSentAgain) this.#mayBeBilled = false
       else this.#mayBeBilled ||= billedOf(error) !== 'no'
       task.onProgress('waiting', null)
       // Before it waits to be sent again: a run that is killed meanwhile must not leave it in doubt.
       await this.#giveUp(error, resumed && !inQueue.has(key))
-      throw again ?? thrown
+      throw thrown
     }
   }
 
@@ -180,19 +186,6 @@ class VariantRequest implements QueueOrder {
       cost: cost === null ? null : amountNumber(cost),
       ...(queue && { queue: queue.server.identity, queue_at: queue.server.url.shown }),
     })
-  }
-
-  /** An error that the lanes try again, for one of unknown outcome that may be; undefined for any other. */
-  async #whetherAgain(error: ModelgateError): Promise<ModelgateError | undefined> {
-    if (error.exit !== 'unknown' || error.facts.shouldRetry === false) return undefined
-    if (!this.#run.project.isSentAgain) {
-      const { instance, key } = this.#request
-      // A gateway's `x-should-retry: true` is not enough: each repetition may cost again.
-      if (instance.onUnknown === 'stop') return undefined
-      // It may be paid for twice, so it counts twice.
-      await this.#run.record({ type: 'discard', key })
-    }
-    return error.amend({ exit: 'later', billed: 'no', cause: error })
   }
 
   /** What an attempt has certainly not created is not counted. @param mayBeSent an earlier one may have been accepted */
@@ -247,11 +240,6 @@ function firstPictures(run: Run, instance: Instance, task: TaskResult): TaskResu
   if (takesAll || outputs.length <= count) return task
   run.warn(`${id}: The answer has ${outputs.length} pictures; \`out\` without {index} takes the first.`)
   return { ...task, result: { ...task.result, outputs: outputs.slice(0, count) } }
-}
-
-function realError(error: ModelgateError): ModelgateError {
-  const { cause } = error.facts
-  return cause instanceof ModelgateError && cause.exit === 'unknown' ? cause : error
 }
 
 /** When this resolves, a process that is killed loses nothing. */

@@ -82,11 +82,23 @@ function isFinal({ exit, code }: ModelgateError): boolean {
 /** What says nothing of the gateway: the queue, its store, and its workers, whose versions may differ. */
 const otherServer = /^(?:(?:queue|store|worker)_|other_version$)/
 
+/** What decides whether a request may be sent again. */
+export interface Repeating {
+  /** It continues what has been paid for already: before everything that is new. */
+  readonly isFollowUp: boolean
+  /** Also when nobody knows what became of it. */
+  readonly repeatsUnknown?: boolean
+}
+
 /** It cost nothing, or looks up what was started before. What the gateway says of it (`x-should-retry`) comes first. */
-export function mayRepeat(error: unknown, isFollowUp: boolean): error is ModelgateError {
+export function mayRepeat(
+  error: unknown,
+  { isFollowUp, repeatsUnknown }: Repeating,
+): error is ModelgateError {
   if (!(error instanceof ModelgateError) || isFinal(error)) return false
-  if (!isFollowUp && billedOf(error) !== 'no') return false
   const { shouldRetry } = error.facts
+  if (error.exit === 'unknown' && repeatsUnknown && shouldRetry !== false) return true
+  if (!isFollowUp && billedOf(error) !== 'no') return false
   if (shouldRetry !== undefined && !isFollowUp) return shouldRetry
   return shouldRetry === true || error.exit === 'later' || error.exit === 'notSent'
 }

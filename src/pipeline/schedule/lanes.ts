@@ -4,7 +4,15 @@ import type { RunEvent } from '../../events/run-document.ts'
 import { waitBefore } from '../../gateway/retry.ts'
 import type { Lock } from '../lock/lock-block.ts'
 import { lanes as laneNames, type Instance, type Lane as LaneName } from '../manifest/manifest.ts'
-import { answerIn, Circuit, isOfWorker, isRateLimit, mayRepeat, rateLimitPause } from './circuit.ts'
+import {
+  answerIn,
+  Circuit,
+  isOfWorker,
+  isRateLimit,
+  mayRepeat,
+  rateLimitPause,
+  type Repeating,
+} from './circuit.ts'
 
 export type LaneEvent = Extract<RunEvent, { type: 'lane-change' | 'circuit-change' }>
 
@@ -19,9 +27,7 @@ interface LanesOptions {
   onChange(event: LaneEvent): void
 }
 
-export interface QueueOrder {
-  /** It continues what has been paid for already: before everything that is new. */
-  readonly isFollowUp: boolean
+export interface QueueOrder extends Repeating {
   /** In seconds, how long it and what waits for it will take: the longest first. */
   readonly priority: number
 }
@@ -102,7 +108,7 @@ export class Lanes {
         this.#lastError = error instanceof Error ? error.message : String(error)
         const askedS = error instanceof ModelgateError ? error.facts.retryAfterS : undefined
         const isOfOutage = this.#circuit.end(request, answerIn(error), askedS)
-        if (this.#stopped !== undefined || !mayRepeat(error, order.isFollowUp)) throw error
+        if (this.#stopped !== undefined || !mayRepeat(error, order)) throw error
         if (isRateLimit(error)) lane.refuse(request, askedS)
         else {
           // What was under way when an outage began is sent again when that is over; it was one failure, not one each.
@@ -182,7 +188,11 @@ export class Lanes {
     if (this.#retriesLeft-- > 0) return
     if (this.#circuit.isOpen) {
       const message = `Not sent, because the gateway fails: ${error.message}`
-      const unsent = error.amend({ message, billed: 'no' })
+      const unsent = error.amend({
+        message,
+        billed: 'no',
+        exit: error.exit === 'unknown' ? 'later' : error.exit,
+      })
       for (const task of this.#takeWaiting()) task.reject(task.error ?? unsent)
     }
     throw error
