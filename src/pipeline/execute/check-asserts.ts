@@ -75,26 +75,23 @@ export class AssertChecker {
     const asked = fields['schema']?.kind === 'value' ? fields['schema'].value : undefined
     if (lane !== 'text' || (schema ?? asked ?? minChars ?? matches) === undefined) return []
     const text = (await bytesOf(path)).toString('utf8')
-    const clauses: string[] = []
-    if (asked !== undefined) clauses.push(...(await this.#match(asked, text, 'the schema of the request')))
-    if (schema !== undefined) clauses.push(...(await this.#match(schema, text, 'the schema')))
-    const length = minChars === undefined ? 0 : characters(text)
-    if (minChars !== undefined && length < minChars) {
-      clauses.push(`has ${length} characters, fewer than ${minChars}`)
-    }
-    if (matches !== undefined) {
-      // A pattern may take any time, as those of schemas: it is checked in the same way.
-      const pattern = { type: 'string', pattern: matches }
-      clauses.push(...(await this.#match(pattern, JSON.stringify(text), `/${matches}/`)))
-    }
-    return clauses
+    const isShort = minChars !== undefined && characters(text) < minChars
+    // A pattern may take any time, as those of schemas: it is checked in the same way.
+    const pattern = matches === undefined ? undefined : { type: 'string', pattern: matches }
+    return [
+      ...(await this.#match(asked, text, 'the schema of the request')),
+      ...(await this.#match(schema, text, 'the schema')),
+      ...(isShort ? [`has ${characters(text)} characters, fewer than ${minChars}`] : []),
+      ...(await this.#match(pattern, JSON.stringify(text), `/${matches}/`)),
+    ]
   }
 
   /** One at a time: a thread does not say which text an answer is about, and is ended by one that takes too long. */
-  #match(schema: unknown, text: string, subject: string): Promise<string[]> {
+  async #match(schema: unknown, text: string, subject: string): Promise<string[]> {
+    if (schema === undefined) return []
     const matched = this.#turn.then(() => this.#matchNow(schema, text, subject))
     this.#turn = matched.catch(() => {})
-    return matched
+    return await matched
   }
 
   async #matchNow(schema: unknown, text: string, subject: string): Promise<string[]> {
@@ -129,26 +126,24 @@ const capital = (word: string) => `${word.slice(0, 1).toUpperCase()}${word.slice
 
 function factClauses(
   { asserts }: Instance,
-  facts: OutputFacts,
+  { width, height, bytes, seconds, sha256 }: OutputFacts,
   twinOf: (sha256: string) => string | undefined,
 ): string[] {
-  const { max_bytes: most, min_seconds: least, not_duplicate: isUnique } = asserts
-  const clauses: string[] = []
-  for (const [side, adjective] of [
-    ['width', 'wide'],
-    ['height', 'high'],
-  ] as const) {
-    const [wanted, found] = [asserts[side], facts[side] ?? 'an unknown number of']
-    if (wanted !== undefined && wanted !== found)
-      clauses.push(`is ${found} pixels ${adjective}, not ${wanted}`)
-  }
-  if (most !== undefined && facts.bytes > most) clauses.push(`has ${facts.bytes} bytes, more than ${most}`)
-  if (least !== undefined && (facts.seconds ?? -1) < least) {
-    const found = facts.seconds ?? 'an unknown number of'
-    clauses.push(`plays for ${found} seconds, not at least ${least}`)
-  }
-  const twin = isUnique === true ? twinOf(facts.sha256) : undefined
-  return twin === undefined ? clauses : [...clauses, `has the same bytes as ${twin}`]
+  const { max_bytes: most, min_seconds: least } = asserts
+  const differs = (wanted: number | undefined, found: number | null) =>
+    wanted !== undefined && wanted !== found
+  const shown = (found: number | null) => found ?? 'an unknown number of'
+  const twin = asserts.not_duplicate === true ? twinOf(sha256) : undefined
+  const clauses = [
+    differs(asserts.width, width) && `is ${shown(width)} pixels wide, not ${asserts.width}`,
+    differs(asserts.height, height) && `is ${shown(height)} pixels high, not ${asserts.height}`,
+    most !== undefined && bytes > most && `has ${bytes} bytes, more than ${most}`,
+    least !== undefined &&
+      (seconds ?? -1) < least &&
+      `plays for ${shown(seconds)} seconds, not at least ${least}`,
+    twin !== undefined && `has the same bytes as ${twin}`,
+  ]
+  return clauses.filter((clause) => clause !== false)
 }
 
 /** Of a PNG or WebP a pixel has to be transparent, too: models send opaque pictures with an alpha channel. */

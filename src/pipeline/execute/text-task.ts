@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
-import { GenerationError, type ErrorFacts } from '../../errors.ts'
+import { GenerationError } from '../../errors.ts'
 import type { TextDocument } from '../../events/text.ts'
 import { writeError } from '../../files/file-error.ts'
 import { openRescueFile } from '../../files/atomic-file.ts'
@@ -33,13 +33,15 @@ export async function makeText(run: TaskRun): Promise<Made> {
   const facts = { requestId: document.request_id ?? undefined, billed: 'yes' } as const
   if (document.tool_calls.length > 0) {
     const message = 'The answer calls a function, and a run cannot answer it.'
-    throw new GenerationError('nothing_generated', message, {
-      ...facts,
-      hint: 'Leave the functions out of "tools".',
-    })
+    const hint = 'Leave the functions out of "tools".'
+    throw new GenerationError('nothing_generated', message, { ...facts, hint })
   }
   const isPicture = instance.lane === 'image'
-  if (isPicture && document.files.length === 0) throw noPicture(text, facts)
+  if (isPicture && document.files.length === 0) {
+    const said = text.trim().slice(0, 200)
+    const message = `The answer has no picture${said === '' ? '.' : `. It says: ${said}`}`
+    throw new GenerationError('reply_not_understood', message, facts)
+  }
   if (!isPicture && text === '')
     throw new GenerationError('nothing_generated', 'The answer has no text.', facts)
   return {
@@ -59,12 +61,6 @@ async function namePictures({ task: { folder }, call: { context } }: TaskRun, fi
     await renameFile(context, join(folder, path), join(folder, names[at]!))
   }
   return await Promise.all(names.map((name) => mediaFacts(context, name)))
-}
-
-function noPicture(text: string, facts: ErrorFacts): GenerationError {
-  const said = text.trim().slice(0, 200)
-  const message = `The answer has no picture${said === '' ? '.' : `. It says: ${said}`}`
-  return new GenerationError('reply_not_understood', message, facts)
 }
 
 /** It need not survive a power failure here: the store sees to that. */

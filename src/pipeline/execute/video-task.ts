@@ -1,5 +1,4 @@
 import { ModelgateError, UsageError } from '../../errors.ts'
-import type { VideoDocument } from '../../events/video.ts'
 import { videoKinds } from '../../files/calls/job-record.ts'
 import { nextCommand } from '../../files/next-command.ts'
 import type { JobReport } from '../../gateway/videos/read-job.ts'
@@ -37,7 +36,12 @@ export async function makeVideo(run: TaskRun, report: JobReport | undefined): Pr
   const named = { ...job, stored: await plan.store.find(job.id) }
   const outcome = await waitForVideo(call, 'wait', named, { ...plan, deadlineMs, isOwn: false }, report)
   const document = wholeResult(task, outcome)
-  if (document.files.length < instance.count) throw tooFew(task, document)
+  if (document.files.length < instance.count) {
+    // Of a job without a record the operation does not know how many videos it was asked for.
+    const message = `The gateway sent only ${document.files.length} of ${instance.count} videos.`
+    const facts = { phase: 'result', billed: 'yes', remoteId: document.id } as const
+    throw withKept(task, new ModelgateError('partial', 'some_failed', message, facts), document.files)
+  }
   const files = document.files.slice(0, instance.count)
   const outputs = await Promise.all(files.map(({ path }) => mediaFacts(context, path)))
   return { outputs, model: document.model, document }
@@ -88,11 +92,4 @@ function remixed({ instance }: Task, id: string | null): NamedJob {
     code: 'unknown_id',
     hint: 'Only a video that was generated on this gateway can be remixed.',
   })
-}
-
-/** Of a job without a record the operation does not know how many videos it was asked for. */
-function tooFew(task: Task, { files, id }: VideoDocument): ModelgateError {
-  const message = `The gateway sent only ${files.length} of ${task.instance.count} videos.`
-  const facts = { phase: 'result', billed: 'yes', remoteId: id } as const
-  return withKept(task, new ModelgateError('partial', 'some_failed', message, facts), files)
 }

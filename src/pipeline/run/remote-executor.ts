@@ -210,8 +210,11 @@ class RemoteExecutor implements Executor {
     // First: files without it could be taken for a result of which nothing else is known.
     recordResult(task, done, redactor)
     for (const { sha256, path } of done.result.outputs) {
-      if (!(await this.#store.fetch(sha256, join(task.folder, path))))
-        throw lostByStore(task, `${path}, SHA-256 ${sha256}`, this.#store.shown)
+      if (await this.#store.fetch(sha256, join(task.folder, path))) continue
+      const { id } = task.instance
+      const text = `The result of ${id} is not in the store ${this.#store.shown}, or differs from what was made: ${path}, SHA-256 ${sha256}.`
+      const hint = `When the store has it again, run it again: the queue knows the result for a week. If it is gone, generate it again with --regenerate ${id}.`
+      throw new FileError('result_lost', text, { phase: 'result', billed: 'yes', hint })
     }
     return done
   }
@@ -291,13 +294,4 @@ function lostWithWorker(worker: unknown): ModelgateError {
       ? `The worker ${worker} died after it had sent the request: its outcome is unknown.`
       : 'Its worker died, or could not read what the queue holds: its outcome is unknown.'
   return waitError('unknown', 'worker_lost', text)
-}
-
-function lostByStore({ instance: { id } }: Task, file: string, store: string): FileError {
-  const text = `The result of ${id} is not in the store ${store}, or differs from what was made: ${file}.`
-  return new FileError('result_lost', text, {
-    phase: 'result',
-    billed: 'yes',
-    hint: `When the store has it again, run it again: the queue knows the result for a week. If it is gone, generate it again with --regenerate ${id}.`,
-  })
 }
