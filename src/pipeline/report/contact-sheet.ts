@@ -46,9 +46,9 @@ function pageStart(report: AssetReport): Markup {
   const { name, manifest, time, sandbox, assets } = report
   const since = words.sinceFacts(report)
   const policy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; img-src data:; media-src data: 'self' file:; base-uri 'none'; form-action 'none'`
-  const states = [...Map.groupBy(assets, words.stateLabel)].map(
+  const states = [...Map.groupBy(assets, (asset) => words.wordsFor(asset).label)].map(
     ([label, found]) =>
-      markup`<li class="state" data-tone="${words.toneOf(found[0]!)}">${label} <b>${found.length}</b></li>`,
+      markup`<li class="state" data-tone="${words.wordsFor(found[0]!).tone}">${label} <b>${found.length}</b></li>`,
   )
   return markup`<!doctype html>
 <html lang="en">
@@ -98,9 +98,10 @@ ${why}${commandLine(one.pick)}</div>`
   })
   const [now, then] = state === 'changed' ? ['Changed by hand', 'As locked'] : ['After', 'Before']
   const [cover = candidates[0]?.files[0]] = files
+  const { tone, label, meaning } = words.wordsFor(asset)
   return markup`<details class="asset" id="${sheet.anchors.get(id)}">
 <summary><span class="tile">${closedTile(asset, cover && shown.get(cover))}</span>
-<h3 dir="auto">${id}</h3><span class="state" data-tone="${words.toneOf(asset)}" title="${words.stateWords[state].meaning}">${words.stateLabel(asset)}</span></summary>
+<h3 dir="auto">${id}</h3><span class="state" data-tone="${tone}" title="${meaning}">${label}</span></summary>
 <div class="shots">${figures(before, then)}${figures(files, before.length === 0 ? '' : now)}${choices}</div>
 ${notes(asset, sheet)}
 </details>

@@ -41,7 +41,7 @@ export function markdownReport(report: AssetReport): string {
     } else {
       addTable(lines, heading, assets, [
         ['asset', ({ id }) => literal(id)],
-        ['state', (asset) => `${marks[tone]} ${words.stateLabel(asset)}`],
+        ['state', (asset) => `${marks[tone]} ${words.wordsFor(asset).label}`],
         ['why', whyText],
         ['to go on', ({ next }) => next && commandText(next)],
       ])

@@ -67,21 +67,19 @@ const sections = [
 
 export function sectionsOf(all: readonly ReportAsset[]) {
   return sections
-    .map(({ tone, title }) => ({ tone, title, assets: all.filter((asset) => toneOf(asset) === tone) }))
+    .map(({ tone, title }) => ({ tone, title, assets: all.filter((asset) => wordsFor(asset).tone === tone) }))
     .filter(({ assets }) => assets.length > 0)
 }
 
 /** An asset whose last request failed is one to look at, whatever its state. */
-export function toneOf({ state, failure }: Pick<ReportAsset, 'state' | 'failure'>): Tone {
-  return failure === null ? stateWords[state].tone : 'failed'
-}
-
-export function stateLabel({ state, failure }: ReportAsset): string {
-  return failure === null ? stateWords[state].label : 'failed'
+export function wordsFor({ state, failure }: ReportAsset): StateWords {
+  return failure === null ? stateWords[state] : { ...stateWords[state], tone: 'failed', label: 'failed' }
 }
 
 /** The meaning is for one who does not know the state. */
-export const stateWords: Readonly<Record<State, { tone: Tone; label: string; meaning: string }>> = {
+type StateWords = { readonly tone: Tone; readonly label: string; readonly meaning: string }
+
+export const stateWords: Readonly<Record<State, StateWords>> = {
   unknown: { tone: 'failed', label: 'unknown', meaning: 'A request was sent, and its outcome was lost.' },
   rejected: { tone: 'failed', label: 'rejected', meaning: 'The result failed its assert.' },
   lost: { tone: 'failed', label: 'lost', meaning: 'The locked file is gone, and no copy is in the store.' },

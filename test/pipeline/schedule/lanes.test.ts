@@ -15,6 +15,7 @@ interface Settings {
   readonly concurrency?: Partial<Record<Lane, number>>
   readonly jobs?: number
   readonly deadline?: number
+  readonly repeatsUnknown?: boolean
 }
 
 /** A request that ends when the test says so. */
@@ -34,7 +35,10 @@ interface Order {
 }
 
 /** Sends requests whose ends the test decides, and keeps what was sent and what came of it. */
-async function started(first: readonly string[], { concurrency, jobs = 10, deadline }: Settings = {}) {
+async function started(
+  first: readonly string[],
+  { concurrency, jobs = 10, deadline, repeatsUnknown = false }: Settings = {},
+) {
   const clock = fakeClock()
   const events: LaneEvent[] = []
   const lanes = new Lanes({
@@ -47,7 +51,8 @@ async function started(first: readonly string[], { concurrency, jobs = 10, deadl
   const sent: Sent[] = []
   const ends = new Map<string, unknown>()
   const add = async (name: string, { lane = 'text', priority = 1, isFollowUp = false }: Order = {}) => {
-    const run = lanes.run(lane, { priority, isFollowUp }, (attempt) => {
+    const order = { priority, isFollowUp, repeatsUnknown }
+    const run = lanes.run(lane, order, (attempt) => {
       const { promise, resolve, reject } = Promise.withResolvers<string>()
       const succeed = () => resolve(`${name} done`)
       sent.push({ name, attempt, at: clock.monotonic() / 1000, succeed, fail: reject })
@@ -338,17 +343,21 @@ describe('an outage', () => {
     expect((await set.sendsAfter(40_000)).attempt).toBeGreaterThan(1)
   })
 
-  test('that lasts as long as the retries ends the run: nothing of the rest was sent', async () => {
-    const set = await started(eight, { jobs: 10, concurrency: { text: 2 } })
+  test.each([
+    [unreachable, 'notSent'],
+    [failed('unknown', 'connection_lost', { billed: 'maybe' }), 'later'],
+  ])('that lasts as long as the retries ends the run: nothing of the rest was sent', async (error, exit) => {
+    const set = await started(eight, { jobs: 10, concurrency: { text: 2 }, repeatsUnknown: true })
     for (let ended = 0; set.ends.size < 8;) {
       const under = set.names().slice(ended)
       ended = set.sent.length
-      await set.end(under, unreachable)
+      await set.end(under, error)
       await set.clock.advance(15_000)
     }
     expect(set.ends.get('h')).toMatchObject({
-      exit: 'notSent',
+      exit,
       message: 'Not sent, because the gateway fails: The gateway says no.',
+      facts: { billed: 'no' },
     })
     expect(set.clock.pendingTimers).toBe(0)
   })
