@@ -49,11 +49,8 @@ export class OpenProject extends ProjectState {
   declare readonly lost: AbortSignal | undefined
   declare readonly close: () => Promise<void>
 
-  constructor(
-    parts: ProjectParts &
-      Pick<OpenProject, 'shownManifest' | 'written' | 'committed' | 'files' | 'lost' | 'close'>,
-  ) {
-    super(parts)
+  static of(parts: OpenParts): OpenProject {
+    return new OpenProject(parts)
   }
 
   /** The same project with another lock, or with what the user forces. */
@@ -61,6 +58,9 @@ export class OpenProject extends ProjectState {
     return new OpenProject({ ...this, ...changes })
   }
 }
+
+type OpenParts = ProjectParts &
+  Pick<OpenProject, 'shownManifest' | 'written' | 'committed' | 'files' | 'lost' | 'close'>
 
 /**
  * Reads a manifest, its lock and journals, and the elements of its fan-outs as far as their texts are there.
@@ -89,7 +89,7 @@ export async function openProject(call: ManifestCall, isOwned: boolean, shard: S
     const resultsOfWhole = new Results(whole, replaced)
     const results = shard === null ? resultsOfWhole : new Results(project, replaced, resultsOfWhole)
     const asserts = new AssertChecker(files)
-    const opened = new OpenProject({
+    const opened = OpenProject.of({
       manifest,
       written: manifest,
       shownManifest: file ?? relative(context.cwd, path),

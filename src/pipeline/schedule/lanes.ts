@@ -81,7 +81,7 @@ export class Lanes {
   }
 
   /**
-   * Calls `attempt` in its turn, and again after a 429, and after a failure that cost nothing.
+   * Calls `attempt` in its turn, and again after a 429, and after a failure that may be repeated.
    * @param order read again for each attempt: what has become a remote job is a follow-up from then on
    * @throws what the last attempt threw; the reason of `stop`; ModelgateError (exit 5) at the deadline
    */
