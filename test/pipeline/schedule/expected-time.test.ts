@@ -2,11 +2,7 @@ import { expect, test } from 'vitest'
 import type { Reference } from '../../../src/pipeline/manifest/manifest.ts'
 import { longestPaths } from '../../../src/pipeline/schedule/lanes.ts'
 
-const reference = (instance: string): Reference => ({
-  text: `@${instance}`,
-  instance,
-  candidate: null,
-})
+const reference = (instance: string): Reference => ({ text: `@${instance}`, instance, candidate: null })
 
 test('the longest path counts all that waits for an instance', () => {
   const graph: [string, string[]][] = [

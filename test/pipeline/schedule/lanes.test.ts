@@ -35,10 +35,8 @@ interface Order {
 }
 
 /** Sends requests whose ends the test decides, and keeps what was sent and what came of it. */
-async function started(
-  first: readonly string[],
-  { concurrency, jobs = 10, deadline, repeatsUnknown = false }: Settings = {},
-) {
+async function started(first: readonly string[], settings: Settings = {}) {
+  const { concurrency, jobs = 10, deadline, repeatsUnknown = false } = settings
   const clock = fakeClock()
   const events: LaneEvent[] = []
   const lanes = new Lanes({
@@ -58,10 +56,7 @@ async function started(
       sent.push({ name, attempt, at: clock.monotonic() / 1000, succeed, fail: reject })
       return promise
     })
-    run.then(
-      (value) => ends.set(name, value),
-      (error: unknown) => ends.set(name, error),
-    )
+    void run.catch((error: unknown) => error).then((found) => ends.set(name, found))
     await clock.advance(0)
   }
   /** Lets the last attempts of these end, and what follows from that happen. */
