@@ -82,18 +82,19 @@ function isFinal({ exit, code }: ModelgateError): boolean {
 /** What says nothing of the gateway: the queue, its store, and its workers, whose versions may differ. */
 const otherServer = /^(?:(?:queue|store|worker)_|other_version$)/
 
-/** What decides whether a request may be sent again. */
-export interface Repeating {
+export interface QueueOrder {
   /** It continues what has been paid for already: before everything that is new. */
   readonly isFollowUp: boolean
   /** Also when nobody knows what became of it. */
   readonly repeatsUnknown?: boolean
+  /** In seconds, how long it and what waits for it will take: the longest first. */
+  readonly priority: number
 }
 
 /** It cost nothing, or looks up what was started before. What the gateway says of it (`x-should-retry`) comes first. */
 export function mayRepeat(
   error: unknown,
-  { isFollowUp, repeatsUnknown }: Repeating,
+  { isFollowUp, repeatsUnknown }: QueueOrder,
 ): error is ModelgateError {
   if (!(error instanceof ModelgateError) || isFinal(error)) return false
   const { shouldRetry } = error.facts

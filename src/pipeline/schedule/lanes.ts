@@ -11,7 +11,7 @@ import {
   isRateLimit,
   mayRepeat,
   rateLimitPause,
-  type Repeating,
+  type QueueOrder,
 } from './circuit.ts'
 
 export type LaneEvent = Extract<RunEvent, { type: 'lane-change' | 'circuit-change' }>
@@ -25,11 +25,6 @@ interface LanesOptions {
   /** On the monotonic clock: `--timeout`. */
   readonly deadline?: number | undefined
   onChange(event: LaneEvent): void
-}
-
-export interface QueueOrder extends Repeating {
-  /** In seconds, how long it and what waits for it will take: the longest first. */
-  readonly priority: number
 }
 
 interface Waiting {
