@@ -45,7 +45,9 @@ export async function findManifest({ cwd }: FileContext, given: string | undefin
   if (given !== undefined) return resolve(cwd, given)
   for (let folder = cwd; ; folder = dirname(folder)) {
     const path = join(folder, manifestName)
-    if (await isFile(path)) return path
+    const found = await stat(path).catch(systemCode)
+    // What is there and cannot be looked at is reported when it is read.
+    if (typeof found === 'object' ? found.isFile() : !absentCodes.has(found)) return path
     if (dirname(folder) === folder) break
   }
   throw new UsageError(`There is no ${manifestName} here, nor in a folder above.`, {
@@ -55,14 +57,7 @@ export async function findManifest({ cwd }: FileContext, given: string | undefin
   })
 }
 
-async function isFile(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isFile()
-  } catch (error) {
-    // What is there and cannot be looked at is reported when it is read.
-    return !['ENOENT', 'ENOTDIR', 'EACCES'].includes(systemCode(error) ?? '')
-  }
-}
+const absentCodes: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR', 'EACCES'])
 
 /**
  * Reads a manifest and all that it names, and holds every request that it makes against the contract.

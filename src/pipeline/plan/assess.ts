@@ -79,12 +79,11 @@ async function assessLocked(subject: Subject, { id, block }: FoundBlock): Promis
   const locked = { ...base, key: block.key, fields: instance.isFrozen ? block.fields : base.fields }
   const lost: string[] = []
   const files: string[] = []
-  for (const { facts, from, isInPlace, isLeftBehind } of checks) {
-    const place = isInPlace ? facts.path : isLeftBehind ? from : undefined
-    const found = place === undefined && (await findResult(block.key, { outputs: [facts] }, project))
-    if (place !== undefined) files.push(join(project.manifest.project.outputFolder, place))
-    else if (found) files.push(...found)
-    else lost.push(`${facts.path} is missing, and its bytes are not in .modelgate.`)
+  for (const { facts, isInPlace } of checks) {
+    const own = isInPlace ? [join(project.manifest.project.outputFolder, facts.path)] : undefined
+    const found = own ?? (await findResult(block.key, { outputs: [facts] }, project))
+    if (found === undefined) lost.push(`${facts.path} is missing, and its bytes are not in .modelgate.`)
+    else files.push(...found)
   }
   if (lost.length > 0) return { ...locked, state: 'lost', reasons: lost }
   // It was locked as it is, so that only an assert can have changed, or what is made of it.
