@@ -43,9 +43,9 @@ export function projectOf(manifestPath: string, isSandbox: boolean): Project {
 export async function makeStateFolder(project: Project, name: string): Promise<string> {
   const path = join(project.stateFolder, name)
   const top = join(project.folder, '.modelgate')
-  const between: string[] = []
-  for (let folder = project.stateFolder; folder !== top; folder = dirname(folder)) between.push(folder)
-  await refuseLinks(top, between)
+  const folders = [project.stateFolder]
+  while (folders[0] !== top) folders.unshift(dirname(folders[0]!))
+  await refuseLinks(folders)
   await makeFolder(path)
   // At the top, because what the sandbox and shards make lies below it, too.
   for (const [file, text] of Object.entries({ '.gitignore': '*', version: `${stateVersion}` })) {
@@ -75,10 +75,11 @@ export async function checkStateVersion({ folder }: Pick<Project, 'folder'>): Pr
 }
 
 /** A cloned repository can have links, and what is kept here is also replaced and removed. */
-async function refuseLinks(top: string, inner: readonly string[]): Promise<void> {
+async function refuseLinks(folders: readonly string[]): Promise<void> {
+  const top = folders[0]!
   const isLink = (await lstat(top).catch(() => undefined))?.isSymbolicLink() === true
   const links = isLink ? [top] : []
-  for (const folder of [top, ...inner]) {
+  for (const folder of folders) {
     const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
     links.push(...entries.flatMap((entry) => (entry.isSymbolicLink() ? [join(folder, entry.name)] : [])))
   }

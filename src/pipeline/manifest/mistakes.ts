@@ -124,7 +124,7 @@ const placeKey = ({ file, line, column }: Position) => `${file}\0${line}\0${colu
 export function createLocator(text: string): (offset: number) => TextPosition {
   let starts: number[] | undefined
   return (offset) => {
-    starts ??= lineStarts(text)
+    starts ??= [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)]
     let [low, high] = [0, starts.length - 1]
     while (low < high) {
       const middle = Math.ceil((low + high) / 2)
@@ -133,10 +133,4 @@ export function createLocator(text: string): (offset: number) => TextPosition {
     }
     return { line: low + 1, column: Array.from(text.slice(starts[low], offset)).length + 1 }
   }
-}
-
-function lineStarts(text: string): number[] {
-  const starts = [0]
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
-  return starts
 }
