@@ -34,6 +34,8 @@ export interface ImageSource extends SourceInput {
   readonly info: ImageInfo | undefined
   open(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>
   digest(): Promise<string>
+  /** What is wrong with the content of a mask: looked for once, since that takes long. */
+  contentProblem?: Promise<string | undefined>
 }
 
 /** More than any family accepts: larger input is rejected without being read. */
@@ -178,7 +180,8 @@ async function* maskProblems(mask: ImageSource, first: ImageSource | undefined):
   }
   const { width, height } = info
   // A mask is small enough to be read for its content; one that is too large is rejected anyway.
-  const content = bytes >= maskLimits.below_bytes ? undefined : await contentProblem(mask)
+  const content =
+    bytes >= maskLimits.below_bytes ? undefined : await (mask.contentProblem ??= contentProblem(mask))
   if (bytes >= maskLimits.below_bytes) yield tooLarge(mask, maskLimits.below_bytes, 'a mask')
   if (content !== undefined) yield `${name} ${content}.`
   const other = first?.info

@@ -21,10 +21,6 @@ export interface Project {
   readonly isSandbox: boolean
 }
 
-function lockPathOf(manifestPath: string): string {
-  return join(dirname(manifestPath), `${basename(manifestPath, extname(manifestPath))}.lock`)
-}
-
 /** @param isSandbox all that is written lies below `.modelgate/sandbox` then, and nothing of the project is touched */
 export function projectOf(manifestPath: string, isSandbox: boolean): Project {
   const folder = dirname(manifestPath)
@@ -33,7 +29,7 @@ export function projectOf(manifestPath: string, isSandbox: boolean): Project {
     manifestPath,
     folder,
     outputFolder,
-    lockPath: join(outputFolder, basename(lockPathOf(manifestPath))),
+    lockPath: join(outputFolder, `${basename(manifestPath, extname(manifestPath))}.lock`),
     stateFolder: join(outputFolder, '.modelgate'),
     isSandbox,
   }
@@ -102,7 +98,10 @@ export async function readStateFile(path: string, shown = path, maxBytes = Infin
     const found = await handle.stat()
     if (found.isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' })
     if (!found.isFile()) throw notRegular(shown)
-    if (found.size > maxBytes) throw tooLarge(shown, found.size, maxBytes)
+    if (found.size > maxBytes) {
+      const message = `${shownPath(shown)} is too large: ${found.size} bytes; the limit is ${maxBytes} bytes.`
+      throw new FileError('file_too_large', message, { phase: 'input' })
+    }
     return await handle.readFile()
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined
@@ -111,11 +110,6 @@ export async function readStateFile(path: string, shown = path, maxBytes = Infin
     // Only read: what the system says of closing it changes nothing.
     await handle?.close().catch(() => {})
   }
-}
-
-function tooLarge(shown: string, bytes: number, maxBytes: number): FileError {
-  const message = `${shownPath(shown)} is too large: ${bytes} bytes; the limit is ${maxBytes} bytes.`
-  return new FileError('file_too_large', message, { phase: 'input' })
 }
 
 export async function namesIn(folder: string): Promise<string[]> {

@@ -92,14 +92,7 @@ export type LockBlock = Readonly<v.InferOutput<typeof lockBlock>>
 export type Lock = ReadonlyMap<string, LockBlock>
 
 /** Of a result that nobody knows more of than its files. */
-export const unknownProvenance: Provenance = {
-  model: null,
-  origin: null,
-  request_id: null,
-  job_id: null,
-  usage: null,
-  took_s: null,
-}
+export const unknownProvenance: Provenance = v.getDefaults(provenance)
 
 export function provenanceOf({ model, origin, request_id, job_id, usage, took_s }: Provenance): Provenance {
   return { model, origin, request_id, job_id, usage, took_s }
@@ -203,10 +196,20 @@ function formatMember(name: string, value: unknown): string {
 /** @param same the words of a command for the same lock @throws UsageError with `FILE:LINE`, as `readLock` */
 export function parseLock(text: string, file: string, same: readonly string[] = []): Lock {
   const conflict = conflictMark.exec(text)
-  if (conflict !== null) throw lockConflict(file, text.slice(0, conflict.index).split('\n').length, same)
+  if (conflict !== null) {
+    const line = text.slice(0, conflict.index).split('\n').length
+    throw new UsageError(`${file}:${line}: the lock has conflict markers of a merge.`, {
+      code: 'lock_conflict',
+      ...leadTo('Resolve them with: ', nextCommand(['modelgate', 'run', 'merge', '--resolve', ...same])),
+    })
+  }
   const members = parseMembers(text, file)
   const found = members['$version']
-  if (typeof found === 'number' && found > version) throw lockNewer(file, found)
+  if (typeof found === 'number' && found > version) {
+    const message = `${file}:1: the lock has version ${found}; this program reads up to ${version}.`
+    const hint = 'A newer modelgate has written it: update this one.'
+    throw new UsageError(message, { code: 'other_version', hint })
+  }
   const refuse = (line: number, problem: string) => {
     throw lockInvalid(`${file}:${line}: ${problem}.`)
   }
@@ -250,23 +253,9 @@ function findLines(text: string) {
   return Map.groupBy(named, ({ id }) => id)
 }
 
-function lockConflict(file: string, line: number, same: readonly string[]): UsageError {
-  return new UsageError(`${file}:${line}: the lock has conflict markers of a merge.`, {
-    code: 'lock_conflict',
-    ...leadTo('Resolve them with: ', nextCommand(['modelgate', 'run', 'merge', '--resolve', ...same])),
-  })
-}
-
 function lockInvalid(message: string): UsageError {
   return new UsageError(message, {
     code: 'lock_invalid',
     hint: 'Restore it from version control; nothing is generated without it.',
-  })
-}
-
-function lockNewer(file: string, found: number): UsageError {
-  return new UsageError(`${file}:1: the lock has version ${found}; this program reads up to ${version}.`, {
-    code: 'other_version',
-    hint: 'A newer modelgate has written it: update this one.',
   })
 }

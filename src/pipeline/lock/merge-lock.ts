@@ -11,19 +11,13 @@ export interface MergeJudge {
   isInPlace(block: LockBlock): Promise<boolean>
 }
 
-export interface ResolvedLock {
-  readonly lock: Lock
-  readonly taken: ReadonlyMap<string, 'ours' | 'theirs'>
-  /** The manifest matches neither side of them: they are not in the lock any more. */
-  readonly dropped: readonly string[]
-  readonly lost: ReadonlyMap<string, readonly LockBlock[]>
-}
+export type ResolvedLock = Readonly<Awaited<ReturnType<typeof resolveLock>>>
 
 /**
  * Keeps what both sides agree on, and of the rest the side that the manifest still asks for. @throws UsageError
  * `lock_invalid`
  */
-export async function resolveLock(text: string, file: string, judge: MergeJudge): Promise<ResolvedLock> {
+export async function resolveLock(text: string, file: string, judge: MergeJudge) {
   const sides = splitSides(text, file)
   const [ours, theirs] = [parseLock(sides.ours, file), parseLock(sides.theirs, file)]
   const lock = new Map<string, LockBlock>()
@@ -62,7 +56,9 @@ export async function resolveLock(text: string, file: string, judge: MergeJudge)
       return [id, blocks.filter((block) => block !== lock.get(id))] as const
     }),
   )
-  return { lock, taken, lost, dropped: [...disputed].filter((id) => !lock.has(id)).sort() }
+  // The manifest matches neither side of them: they are not in the lock any more.
+  const dropped = [...disputed].filter((id) => !lock.has(id)).sort()
+  return { lock, taken, lost, dropped }
 }
 
 /** Also with the common ancestor. Longer marks are of conflicts within that. */

@@ -1,4 +1,3 @@
-import { extname } from 'node:path'
 import type { CreatingCommand } from '../../contract/command-inputs.ts'
 import { creatingCommands } from '../../contract/commands.ts'
 import { checkBody, type Fields } from '../../contract/field.ts'
@@ -38,18 +37,16 @@ export interface JobDefinition {
   readonly fields: WrittenFields
   /** The values of `jobFields` that are right. */
   readonly own: JsonObject
-  readonly settings: JobSettings
+  readonly settings: Pick<
+    Instance,
+    'at' | 'lane' | 'variants' | 'pick' | 'isFrozen' | 'isDistinct' | 'acceptsMismatch' | 'onUnknown'
+  >
   /** Null without `each`; `waiting` while they are not read, or the text that has the elements is not there. */
   rows: Rows | 'waiting' | null
   fanOut: FanOut | null
   /** Why the elements of its text are not used, a sentence. */
   problem: string | null
 }
-
-export type JobSettings = Pick<
-  Instance,
-  'at' | 'lane' | 'variants' | 'pick' | 'isFrozen' | 'isDistinct' | 'acceptsMismatch' | 'onUnknown'
->
 
 /** Subcommands of `run`: a job with such a name is run with `--` before it. */
 const subcommands = new Set(['init', 'adopt', 'pick', 'restore', 'report', 'merge', 'clean', 'worker'])
@@ -76,7 +73,10 @@ function readJob(
   if (subcommands.has(name)) {
     mistakes.warnings.add(`The job ${name} has the name of a subcommand: run it alone as \`run -- ${name}\`.`)
   }
-  if (!jobName.test(name)) mistakes.report(at, jobNameProblem(name))
+  if (!jobName.test(name)) {
+    const rule = 'it has lower-case letters, digits, - and _, at most 64, and begins with a letter or a digit'
+    mistakes.report(at, `${JSON.stringify(name)} cannot be the name of a job: ${rule}.`)
+  }
   const what = `the job ${name}`
   const own = readShape(mistakes, node, jobFields, what, commandNames)
   if (node.kind !== 'mapping') return undefined
@@ -101,7 +101,7 @@ function readJob(
   if (pick !== null && pick > variants) {
     mistakes.report(memberOf(node, 'pick')!.node.at, `pick is ${pick}, but variants is ${variants}.`)
   }
-  const settings: JobSettings = {
+  const settings: JobDefinition['settings'] = {
     at: mistakes.positionOf(at),
     lane,
     variants,
@@ -109,7 +109,7 @@ function readJob(
     isFrozen: own['frozen'] === true,
     isDistinct: own['distinct'] === true,
     acceptsMismatch: own['accept_mismatch'] === true,
-    onUnknown: (own['on_unknown'] ?? (lane === 'text' ? 'retry' : 'stop')) as JobSettings['onUnknown'],
+    onUnknown: (own['on_unknown'] ?? (lane === 'text' ? 'retry' : 'stop')) as Instance['onUnknown'],
   }
   const given = readFields(mistakes, command, first.node)
   const fields = new Map([...(defaults.get(command) ?? []), ...given])
@@ -124,13 +124,13 @@ function readJob(
     if (written === undefined || !fields.has(one)) continue
     mistakes.report(written.node.at, `${one} and ${other} cannot be used together.`)
   }
-  const job = { name, at, node, command, commandAt: first.at, fields, own, settings }
   const rows = memberOf(node, 'each') === undefined ? null : 'waiting'
+  const job = { name, at, node, command, commandAt: first.at, fields, own, settings }
   return { ...job, rows, fanOut: null, problem: null }
 }
 
 function laneOf(command: CreatingCommand, out: unknown): Lane {
-  const isPicture = typeof out === 'string' && mediaTypeOfName(extname(out))?.startsWith('image/') === true
+  const isPicture = mediaTypeOfName(String(out))?.startsWith('image/') === true
   return command === 'generate' && isPicture ? 'image' : creatingCommands[command].creates
 }
 
@@ -144,10 +144,6 @@ function missingFields(command: CreatingCommand, fields: WrittenFields): string[
     ...(content.some(isGiven) ? [] : [`${prompt.name} is missing: ${prompt.about}.`]),
     ...(model.isOptional || isGiven('model') ? [] : [`model is missing: ${hint}.`]),
   ]
-}
-
-function jobNameProblem(name: string): string {
-  return `${JSON.stringify(name)} cannot be the name of a job: it has lower-case letters, digits, - and _, at most 64, and begins with a letter or a digit.`
 }
 
 /** The fields of a command, without those that it does not have, which are reported. */

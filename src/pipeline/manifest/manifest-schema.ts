@@ -74,9 +74,9 @@ export function manifestSchema(): JsonObject {
 
 function commandSchema(command: CreatingCommand): JsonObject {
   const { creates, model } = creatingCommands[command]
-  const properties = [...fieldsOf(command).values()].map((field): [string, JsonObject] => [
-    field.name,
-    field.name === 'model' ? modelSchema(field, model.family) : fieldSchema(field),
+  const properties = Array.from(fieldsOf(command), ([name, field]) => [
+    name,
+    name === 'model' ? modelSchema(field, model.family) : fieldSchema(field),
   ])
   const schema = mapping(Object.fromEntries(properties), `modelgate ${command}: makes ${nouns[creates][1]}`)
   // A command may have nothing but defaults.
@@ -96,11 +96,9 @@ function fieldSchema(field: CommandField): JsonObject {
   if (field.kind === 'text') {
     // How long a text is shows only after substitution.
     const { maxLength: _, ...open } = field.field
-    return schemaOf({ ...open, about: description }, templated, [refTo('textFile')])
+    return schemaOf(open, templated, [refTo('textFile')])
   }
-  if (field.kind === 'source') {
-    return { description: `${description}, or @job`, type: 'string', minLength: 1 }
-  }
+  if (field.kind === 'source') return { description: `${description}, or @job`, type: 'string', minLength: 1 }
   const isList = field.kind === 'files' && field.input.isList
   return isList
     ? { description, anyOf: [path, { type: 'array', minItems: 1, items: path }] }
@@ -138,20 +136,12 @@ function schemaOf(field: Field, inner: ToSchema, others: readonly JsonObject[] =
 /** Words that are known stand before the type that takes others, too: editors offer them. */
 function typedSchemas(type: string, field: Field, inner: ToSchema): JsonObject[] {
   const { min: minimum, max: maximum, minLength, maxLength, items, fields, values, known = [] } = field
-  switch (type) {
-    case 'string':
-      if (values !== undefined) return [{ type, enum: values }]
-      return [...suggested(known), { type, minLength, maxLength }]
-    case 'integer':
-    case 'number':
-      return [...suggested(known.map(Number)), { type, minimum, maximum }]
-    case 'array':
-      return [{ type, minItems: minLength, maxItems: maxLength, items: items && inner(items) }]
-    case 'object':
-      return [{ type, properties: fields && propertiesOf(fields, inner) }]
-    default:
-      return [{ type }]
-  }
+  if (type === 'string' && values !== undefined) return [{ type, enum: values }]
+  if (type === 'string') return [...suggested(known), { type, minLength, maxLength }]
+  if (type === 'array')
+    return [{ type, minItems: minLength, maxItems: maxLength, items: items && inner(items) }]
+  if (type === 'object') return [{ type, properties: fields && propertiesOf(fields, inner) }]
+  return [...suggested(known.map(Number)), { type, minimum, maximum }]
 }
 
 function suggested(known: readonly unknown[]): JsonObject[] {

@@ -96,7 +96,7 @@ export class Mistakes {
     // Where a job has one instance, the place of a mistake says enough.
     const isNamed = one !== undefined && (others.length > 0 || one.includes('['))
     const text = isNamed ? `${message} (${one}${more})` : message
-    const safe = this.secretIn(text) === undefined ? oneLine(text) : hiddenMessage
+    const safe = this.secretIn(text) === undefined ? text.replaceAll('\n', '\\n') : hiddenMessage
     return `${at.file}:${at.line}:${at.column}: ${safe}`
   }
 
@@ -110,14 +110,6 @@ export class Mistakes {
 const quotedOrNumber = /"(?:[^"\\]|\\.)*"|\d+/g
 
 const hiddenMessage = 'There is a mistake in a value that is not shown.'
-
-/** Names may hold anything; what would end the line, or turn its direction, is shown as its code. */
-function oneLine(text: string): string {
-  return text.replaceAll(
-    /[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
-}
 
 const placeKey = ({ file, line, column }: Position) => `${file}\0${line}\0${column}`
 

@@ -383,22 +383,17 @@ function inTheWay({ base }: Subject, paths: readonly string[]): Assessment {
   return { ...base, state: 'in_the_way', reasons }
 }
 
-export interface FoundBlock {
-  readonly id: string
-  readonly block: LockBlock
-  /** Which variant's key it has, from 1; null where it was found by its name alone. */
-  readonly variant: number | null
-}
+export type FoundBlock = NonNullable<ReturnType<typeof findBlock>>
 
 /**
  * The block of an instance: by its key, so that another name costs nothing, then by its name. What other instances of the
- * manifest have locked stays theirs.
+ * manifest have locked stays theirs. `variant` is the one whose key it has, from 1; null where its name alone found it.
  */
 export function findBlock(
   { id }: Instance,
   keys: readonly string[],
   { lock, lockedByKey, manifest }: ProjectState,
-): FoundBlock | null {
+) {
   const own = lock.get(id)
   const ownVariant = own === undefined ? -1 : keys.indexOf(own.key)
   if (own !== undefined && ownVariant !== -1) return { id, block: own, variant: ownVariant + 1 }

@@ -1,28 +1,14 @@
 import { yieldToEventLoop } from '../../context.ts'
 import type { Cost, KnownCost } from '../../cost/estimate.ts'
 import { UsageError } from '../../errors.ts'
-import { countStates, type StateCounts } from '../../events/run-document.ts'
+import { countStates } from '../../events/run-document.ts'
 import { nearestName } from '../../nearest-name.ts'
 import { createProblemList } from '../../problems.ts'
 import { isOfWaiting, type Instance, type Manifest } from '../manifest/manifest.ts'
 import { assess } from './assess.ts'
 import { requestsLeft, type Assessment, type ProjectState } from './project-state.ts'
 
-export interface Plan {
-  /** By their ids, each after those that it refers to. */
-  readonly assessments: ReadonlyMap<string, Assessment>
-  readonly states: StateCounts
-  /**
-   * How many results are to be created: those of identical keys once, and those of pending instances as well, but for
-   * fan-outs whose elements are not known.
-   */
-  readonly creates: number
-  readonly cost: Cost | null
-  /** Instances to be made that get the result of another one, whose request is equal: their ids, and its. */
-  readonly shared: ReadonlyMap<string, string>
-  /** Locked ids that no instance of the manifest has or takes over, in the order of the lock. */
-  readonly orphans: readonly string[]
-}
+export type Plan = Readonly<Awaited<ReturnType<typeof planRun>>>
 
 /** What one request of an instance is estimated to cost; null without prices. */
 type CostOf = (instance: Instance) => Cost | null
@@ -39,7 +25,8 @@ export async function planRun(
   project: ProjectState,
   selected: ReadonlySet<string>,
   { costs = () => null, signal }: { readonly costs?: CostOf; readonly signal: AbortSignal },
-): Promise<Plan> {
+) {
+  /** By their ids, each after those that it refers to. */
   const assessments = new Map<string, Assessment>()
   // One after another: most time goes into reading files, and small ones are fastest read at once.
   for (const [id, instance] of project.manifest.instances) {
@@ -53,14 +40,17 @@ export async function planRun(
     assessments,
     states: countStates(assessments.values()),
     ...creationsOf(assessments.values(), project, costs),
+    /** Locked ids that no instance of the manifest has or takes over, in the order of the lock. */
     orphans: orphansOf(assessments.values(), project),
   }
 }
 
 function creationsOf(assessments: Iterable<Assessment>, { history }: ProjectState, costOf: CostOf) {
   const makers = new Map<string, string>()
+  /** Instances to be made that get the result of another one, whose request is equal: their ids, and its. */
   const shared = new Map<string, string>()
   const costs: Cost[] = []
+  /** Results of identical keys once, and those of pending instances as well, but for fan-outs that wait for elements. */
   let creates = 0
   for (const assessment of assessments) {
     const { instance, state, toMake } = assessment
