@@ -3,7 +3,14 @@ import { dirname } from 'node:path'
 import type { Context } from '../context.ts'
 import { configFolder } from '../context/folders.ts'
 import { ConfigError, FileError } from '../errors.ts'
-import { cannotWrite, readingIfThere, shellWord, shownPath, writeError, writing } from '../files/file-error.ts'
+import {
+  cannotWrite,
+  readingIfThere,
+  shellWord,
+  shownPath,
+  writeError,
+  writing,
+} from '../files/file-error.ts'
 import { takeLock } from '../files/lock-file.ts'
 import { openAtomicFile } from '../files/atomic-file.ts'
 import { makeFolder } from '../files/write-target.ts'
