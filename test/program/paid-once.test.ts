@@ -1,5 +1,5 @@
 import { appendFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { localServer } from '../support/local-server.ts'
 import { end, head, json, readAll, reset, text, write, type ServerReply } from '../support/server-replies.ts'
@@ -81,7 +81,7 @@ async function brokenGateway(kind: keyof typeof kinds, fault: ServerReply, out =
   writeFiles(workspace.cwd, { 'modelgate.yaml': `version: 1\njobs:\n  boat:\n    ${job}\n    out: ${out}\n` })
   return {
     ...workspace,
-    run: (words: string, env = {}) => run(words.split(' '), { env }),
+    run: (words: string, env = {}, more = {}) => run(words.split(' '), { env, ...more }),
     created: () => created,
     /** How a command has ended, and how often something has been created by then. */
     endOf: async (words: string) => [(await run(words.split(' '))).code, created],
@@ -138,6 +138,16 @@ test('what is not here yet is listed, fetched under another name, and then forgo
   expect(JSON.parse((await run('jobs --json')).out)).toMatchObject({ jobs: [] })
   const again = await run(`wait ${id}`)
   expect([again.code, again.err]).toEqual([2, expect.stringContaining('no image image_')])
+})
+
+test('an image is saved in the folder of its command, also from another one', async () => {
+  const { run, mend, cwd, files } = await brokenGateway('image', busy)
+  await run('image create -m any A-boat')
+  const { jobs } = JSON.parse((await run('jobs --json')).out) as { jobs: { id: string }[] }
+  mend()
+  const { code, out } = await run(`wait ${jobs[0]!.id}`, {}, { cwd: temporaryFolder() })
+  expect([code, out]).toEqual([0, expect.stringMatching(`^${cwd}/a-boat-[0-9a-f]+\\.png\n$`)])
+  expect(files()).toContain(basename(out.trim()))
 })
 
 test.each([
