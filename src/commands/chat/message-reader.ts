@@ -55,7 +55,7 @@ export async function readMessage(
 const mentions = /(?<=^|[\s([{])@(?:"([^"\n]+)"|([^\s"@][^\s]*))/g
 const escapedSign = /(?<=^|\s)\\@/g
 
-/** An address, or what is meant for a file, so that a misspelt one is told and not sent as a word. */
+/** An address, or what is meant for a file, so that a misspelt one is reported, not sent as a word. */
 function looksLikeFile(path: string): boolean {
   return /^(?:(?:https?|gs):\/\/|(?:~|\.{1,2})?\/)/i.test(path) || /[\w-]\.[A-Za-z]\w{0,4}$/.test(path)
 }

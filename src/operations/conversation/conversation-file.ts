@@ -47,7 +47,7 @@ export async function openConversationFile(
       const { cwd, platform, clock } = context
       const location = resolve(cwd, current)
       const lock = join(dirname(location), `.${basename(location)}.lock`)
-      // One writer at a time. A folder that cannot be written is told by the write itself.
+      // One writer at a time. The write itself reports a folder that cannot be written.
       const locking = takeLock(lock, { platform, clock, waitMs: lockWaitMs }).catch(() => async () => {})
       const release = await locking
       try {
