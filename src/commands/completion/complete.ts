@@ -143,7 +143,7 @@ async function liveWords(kind: string, command: readonly string[], start: string
 
 type Flag = Pick<HelpOption, 'flag' | 'short' | 'about' | 'repeatable' | 'value'>
 
-/** What a value is of: an argument; an option is called as its value. */
+/** What takes a value: an argument, or an option under the name of its value. */
 type Target = Pick<HelpCommand['arguments'][number], 'name' | 'about' | 'values'>
 
 const switches = { repeatable: false, value: null }

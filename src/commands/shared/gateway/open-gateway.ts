@@ -36,7 +36,7 @@ export async function startCall<Options extends CommonOptions>(
 /** The sandbox accepts any key; this one is recognizable wherever it appears. */
 export const sandboxKey = 'sandbox-key'
 
-/** What a dry run names, as the documents have it. */
+/** The address that a dry run shows, as in the documentation. */
 const sandboxInDocuments = 'http://127.0.0.1:8080'
 
 export async function readSettings(context: Context, options: CommonOptions): Promise<Settings> {
@@ -50,7 +50,7 @@ export async function readSettings(context: Context, options: CommonOptions): Pr
   return settings
 }
 
-/** @param output where retries are reported; else once it is said (`reportTo`) */
+/** @param output where retries are reported; without it they are not, until `reportTo` is called */
 export async function openGateway(
   { context, options, settings, gate }: CommandCall,
   streamed = false,

@@ -173,7 +173,7 @@ export function addShared(
   if (wanted.size > 0) throw new TypeError(`There is no option ${[...wanted].join(', ')}.`)
 }
 
-/** Options after the name of the command win. @throws UsageError for those that it does not have */
+/** Options after the name of the command take precedence. @throws UsageError for those that it does not have */
 export function takeOptionsBefore(command: Command): void {
   const own = new Set(command.options.map((option) => option.attributeName()))
   const wrong: string[] = []
