@@ -46,6 +46,11 @@ test.each<[string, string, unknown]>([
   expect([code, asked]).toEqual([0, [{ what, call, options }]])
 })
 
+test('the -f after the name of the command takes precedence', async () => {
+  const { code, asked } = await runCall('-f a.yaml pick hero 2 -f b.yaml'.split(' '))
+  expect([code, asked[0]?.call]).toEqual([0, expect.objectContaining({ file: 'b.yaml' })])
+})
+
 test('run report --since main', async () => {
   const { code, asked } = await runCall(['report', '--since', 'main'])
   expect([code, asked[0]?.options]).toEqual([0, [{ ...report, since: 'main' }]])
