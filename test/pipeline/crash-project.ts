@@ -7,10 +7,6 @@ import { spawnProgram, type Ended, type Spawned } from '../black-box/spawn-progr
 import { runToPoint } from '../support/run-to-point.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 
-interface LockedBlock {
-  readonly outputs?: readonly { readonly path: string; readonly sha256: string }[]
-}
-
 interface CrashOptions {
   readonly idempotencyHonoured?: boolean
   /** By default a new one. */
@@ -34,7 +30,36 @@ export function crashProject(
   const start = (words: readonly string[] = [], more: Readonly<Record<string, string>> = {}): Spawned =>
     spawnProgram(['run', ...words], { cwd: folder, env: { ...env, ...more } })
   const path = (name: string) => join(folder, name)
+  /** The outputs that the lock has. */
+  const locked = () => {
+    const lock = JSON.parse(readFileSync(path('modelgate.lock'), 'utf8')) as Record<
+      string,
+      { readonly outputs?: readonly { readonly path: string; readonly sha256: string }[] }
+    >
+    return Object.values(lock).flatMap(({ outputs = [] }) => outputs)
+  }
+  /** Names them, each with whether its bytes are those that the lock names. */
+  const outputs = () => {
+    const isLocked = (name: string, sha256: string) =>
+      existsSync(path(name)) && hash('sha256', readFileSync(path(name))) === sha256
+    return Object.fromEntries(locked().map((output) => [output.path, isLocked(output.path, output.sha256)]))
+  }
+  /** What killed processes have left that nobody needs. */
+  const leftovers = () =>
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+      .filter((name) => /\.mgpart$|\.owner$|^\.modelgate\/(?:work|jobs)\/./.test(name))
   return {
+    locked,
+    outputs,
+    leftovers,
+    /** How a call ended, and what is there; `stderr` only of one that failed. */
+    accountOf: ({ exit, stderr }: Pick<Ended, 'exit' | 'stderr'>) => ({
+      exit,
+      stderr: exit === 0 ? '' : stderr,
+      outputs: outputs(),
+      left: leftovers(),
+    }),
     folder,
     runs,
     start,
@@ -60,19 +85,6 @@ export function crashProject(
           .filter((line) => line.startsWith(`{"type":"${type}"`))
           .map((line) => JSON.parse(line) as { readonly instance: string; readonly key: string }),
       ),
-    /** Names the outputs that the lock has, each with whether its bytes are those that the lock names. */
-    outputs(): Record<string, boolean> {
-      const lock = JSON.parse(readFileSync(path('modelgate.lock'), 'utf8')) as Record<string, LockedBlock>
-      const outputs = Object.values(lock).flatMap(({ outputs: own = [] }) => own)
-      const isLocked = (name: string, sha256: string) =>
-        existsSync(path(name)) && hash('sha256', readFileSync(path(name))) === sha256
-      return Object.fromEntries(outputs.map((output) => [output.path, isLocked(output.path, output.sha256)]))
-    },
-    /** What killed processes have left that nobody needs. */
-    leftovers: () =>
-      readdirSync(folder, { recursive: true, withFileTypes: true })
-        .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
-        .filter((name) => /\.mgpart$|\.owner$|^\.modelgate\/(?:work|jobs)\/./.test(name)),
   }
 }
 

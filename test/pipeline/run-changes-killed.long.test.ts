@@ -84,12 +84,7 @@ const scenes: readonly Scene[] = [
     earlier: [13],
     call: ['pick', 'note', '2'],
   },
-  {
-    name: 'a file that is put aside',
-    manifests: [[one], [one]],
-    edited: byHand,
-    call: ['--yes', '--force'],
-  },
+  { name: 'a file that is put aside', manifests: [[one], [one]], edited: byHand, call: ['--yes', '--force'] },
   { name: 'a file that is adopted', manifests: [[one], [one]], edited: byHand, call: ['adopt', 'note'] },
   {
     name: 'a result that is made again',
@@ -158,15 +153,8 @@ const some = sample(scenes, 4, ({ name }) => name)
 test.each(some)(
   '$name: killed anywhere, the next call completes it',
   async (scene) => {
-    const {
-      name,
-      call = ['--yes'],
-      again = call,
-      exits = [0],
-      creates = [0],
-      outputs = ['note.txt'],
-      gone = [],
-    } = scene
+    const { name, call = ['--yes'], again = call, exits = [0], creates = [0], gone = [] } = scene
+    const { outputs = ['note.txt'] } = scene
     const prepared = crashProject(await runningSandbox(), {})
     await prepare(prepared, scene)
     const copied = async () => {
@@ -183,11 +171,8 @@ test.each(some)(
       const { exit, stderr } = await project.start(again).ended
       const isExpected = exits.some((one) => one === exit)
       const account = {
-        exit: isExpected ? 0 : exit,
-        stderr: isExpected ? '' : stderr,
-        outputs: project.outputs(),
+        ...project.accountOf({ exit: isExpected ? 0 : exit, stderr }),
         gone: gone.filter((name) => !project.exists(name)),
-        left: project.leftovers(),
       }
       const whole = Object.fromEntries(outputs.map((path) => [path, true]))
       expect.soft(account, `killed at ${at}`).toEqual({ exit: 0, stderr: '', outputs: whole, gone, left: [] })

@@ -20,14 +20,8 @@ jobs:
 })
 const jobs = 6
 const whole = (...paths: string[]) => Object.fromEntries(paths.map((path) => [path, true]))
-const allOutputs = whole(
-  'caption.txt',
-  'slogan.txt',
-  'pictures/hero.png',
-  'pictures/banner.png',
-  'teaser.mp4',
-  'night.mp4',
-)
+const pictures = ['pictures/hero.png', 'pictures/banner.png']
+const allOutputs = whole('caption.txt', 'slogan.txt', ...pictures, 'teaser.mp4', 'night.mp4')
 
 /** Frames and clips of the elements of a text. */
 const fanOut = {
@@ -48,13 +42,8 @@ jobs:
   // The one answer that matches it.
   'scenes.json': '{"const": [{"id": "dawn", "title": "At dawn"}, {"id": "noon", "title": "At noon"}]}',
 }
-const fanOutOutputs = whole(
-  'scenes.json.txt',
-  'frames/dawn.png',
-  'frames/noon.png',
-  'clips/dawn.mp4',
-  'clips/noon.mp4',
-)
+const frames = ['frames/dawn.png', 'frames/noon.png']
+const fanOutOutputs = whole('scenes.json.txt', ...frames, 'clips/dawn.mp4', 'clips/noon.mp4')
 
 type Files = Readonly<Record<string, string>>
 
@@ -77,14 +66,8 @@ describe('a run of every command that is killed anywhere', () => {
         const project = crashProject(sandbox, files)
         const at = (await project.runTo(point)).at(-1)
         // The budget is that of the jobs: what was counted twice would end the run.
-        const { exit, stderr } = await project.start(['--yes']).ended
-        const account = {
-          exit,
-          stderr: exit === 0 ? '' : stderr,
-          created: sandbox.created(),
-          outputs: project.outputs(),
-          left: project.leftovers(),
-        }
+        const ended = project.accountOf(await project.start(['--yes']).ended)
+        const account = { ...ended, created: sandbox.created() }
         const created = Object.keys(outputs).length
         expect.soft(account, `killed at ${at}`).toEqual({ ...good, created, outputs })
         await sandbox.close()
@@ -111,13 +94,10 @@ describe('a run of every command that is killed anywhere', () => {
         await project.finish(['--yes', '--regenerate', instance])
       }
       const account = {
-        exit: isUnknown ? 0 : exit,
-        stderr: isUnknown || exit === 0 ? '' : stderr,
+        ...project.accountOf({ exit: isUnknown ? 0 : exit, stderr }),
         more: [0, 1].includes(more),
         created: sandbox.created() - more,
         repeats: sandbox.requests().filter(({ repeats }) => repeats).length,
-        outputs: project.outputs(),
-        left: project.leftovers(),
       }
       const expected = { ...good, more: true, created: jobs, repeats: 0, outputs: allOutputs }
       expect.soft(account, `killed at ${at}`).toEqual(expected)

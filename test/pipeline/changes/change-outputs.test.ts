@@ -10,14 +10,15 @@ import {
   versionsOf,
 } from '../../../src/pipeline/changes/change-outputs.ts'
 import { cleanProject } from '../../../src/pipeline/changes/clean.ts'
-import { openJournal, readHistory } from '../../../src/pipeline/journal/journal.ts'
+import { readHistory } from '../../../src/pipeline/journal/journal.ts'
 import { takeOwnership } from '../../../src/pipeline/journal/owner.ts'
 import { readLock } from '../../../src/pipeline/lock/lock-block.ts'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
 import { projectOf } from '../../../src/pipeline/project.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { filesField } from '../../support/pipeline-task.ts'
-import { createSampleWorld, factsOf, textFields, type SampleWorld } from '../plan/sample-world.ts'
+import { intent } from '../journal/journal-samples.ts'
+import { createSampleWorld, factsOf, textFields, type SampleWorld, type Step } from '../plan/sample-world.ts'
 import { runBench } from '../run/run-bench.ts'
 import { digestOf } from '../store/store-samples.ts'
 import { scopeOf } from './change-scope.ts'
@@ -25,15 +26,11 @@ import { scopeOf } from './change-scope.ts'
 const path = 'copy/hero.txt'
 const text = { lane: 'text', command: 'generate', output: path } as const
 
-function worldWith(hero: Partial<Instance> = {}): SampleWorld {
-  const world = createSampleWorld()
-  world.define('hero', hero)
-  return world
-}
+const worldWith = (hero: Partial<Instance> = {}) => createSampleWorld({ hero })
 
 /** What is on the disk counts from here on. */
 async function takeLock(world: SampleWorld) {
-  const lock = await readLock(world.context, world.world().manifest.project)
+  const lock = await readLock(world.context, world.project)
   world.lock.clear()
   for (const [id, block] of lock) world.lock.set(id, block)
   return lock
@@ -132,17 +129,13 @@ describe('adopting', () => {
   test('what became of a request no longer matters', async () => {
     const world = worldWith(text)
     const key = await world.keyOf('hero')
-    const { project } = world.world().manifest
-    const journal = await openJournal(project, world.context.clock, null)
-    const request = { instance: 'hero', key, variant: 1, idempotency_key: 'i', creates: 1, cost: null }
-    await journal.append({ type: 'intent', ...request })
-    await journal.close()
-    const history = await readHistory(project)
+    const run = await world.leaveRun([intent(key)], false)
+    const history = await readHistory(world.project)
     expect(history.isOpen(key)).toBe(true)
     world.write({ [path]: 'one' })
     await adopt(scopeOf(world, history), ['hero'], 'Ada')
-    const later = await readHistory(project)
-    expect([later.isOpen(key), later.unfinished?.run]).toEqual([false, journal.run])
+    const later = await readHistory(world.project)
+    expect([later.isOpen(key), later.unfinished?.run]).toEqual([false, run])
   })
 })
 
@@ -193,55 +186,32 @@ describe('picking', () => {
     expect(await world.assess('hero')).toMatchObject({ state: 'fresh' })
   })
 
-  const paint = async (world: SampleWorld) => {
-    await pickIn(world, 'hero', 1)
-    world.write({ 'assets/hero.png': 'painted over' })
-  }
+  const three = (changes: Partial<Instance>): Step[] => [
+    (world) => world.define('hero', { variants: 3, ...changes }),
+  ]
+  const pickFirst: Step = (world) => pickIn(world, 'hero', 1)
+  const paint: Step = (world) => world.write({ 'assets/hero.png': 'painted over' })
+  const offerBad: Step = (world) => world.offer('hero', 'bad three', 3)
+  const absent = 'Candidate 3 of hero is not there.'
+  const bad = 'Candidate 3 of hero is rejected: It is bad.'
+  const painted = 'assets/hero.png differs from the lock, and is kept.'
+  const makeIt = { hint: 'Make it with: modelgate run hero --sandbox' }
+  const again = { next: ['modelgate', 'run', '--regenerate', 'hero', '--sandbox'] }
+  const adoptIt = { next: ['modelgate', 'run', 'adopt', 'hero', '--sandbox'] }
 
   // The last is what a refusal says to do.
-  test.each<[string, (world: SampleWorld) => unknown, number, string, object?]>([
-    [
-      'the manifest picks',
-      (world) => world.define('hero', { variants: 3, pick: 1 }),
-      2,
-      'The manifest picks candidate 1 of hero.',
-    ],
-    ['there is only one', (world) => world.define('hero'), 1, 'hero has no candidates.'],
-    ['there are not so many', () => {}, 4, 'hero has only candidates 1 to 3.'],
-    [
-      'it was not made',
-      () => {},
-      3,
-      'Candidate 3 of hero is not there.',
-      { hint: 'Make it with: modelgate run hero --sandbox' },
-    ],
-    [
-      'it was not made, and another one is picked',
-      (world) => pickIn(world, 'hero', 1),
-      3,
-      'Candidate 3 of hero is not there.',
-      { next: ['modelgate', 'run', '--regenerate', 'hero', '--sandbox'] },
-    ],
-    [
-      'it does not hold its asserts',
-      async (world) => {
-        world.define('hero', { variants: 3, asserts: { width: 1 } })
-        await world.offer('hero', 'bad three', 3)
-      },
-      3,
-      'Candidate 3 of hero is rejected: It is bad.',
-    ],
-    ['it is frozen', (world) => world.define('hero', { variants: 3, isFrozen: true }), 2, 'hero is frozen.'],
-    [
-      'the output was changed by hand',
-      paint,
-      2,
-      'assets/hero.png differs from the lock, and is kept.',
-      { next: ['modelgate', 'run', 'adopt', 'hero', '--sandbox'] },
-    ],
-  ])('refused: %s', async (_, arrange, variant, message, facts = {}) => {
+  test.each<[string, readonly Step[], number, string, object?]>([
+    ['the manifest picks', three({ pick: 1 }), 2, 'The manifest picks candidate 1 of hero.'],
+    ['there is only one', [(world) => world.define('hero')], 1, 'hero has no candidates.'],
+    ['there are not so many', [], 4, 'hero has only candidates 1 to 3.'],
+    ['it was not made', [], 3, absent, makeIt],
+    ['it was not made, and another one is picked', [pickFirst], 3, absent, again],
+    ['it does not hold its asserts', [...three({ asserts: { width: 1 } }), offerBad], 3, bad],
+    ['it is frozen', three({ isFrozen: true }), 2, 'hero is frozen.'],
+    ['the output was changed by hand', [pickFirst, paint], 2, painted, adoptIt],
+  ])('refused: %s', async (_, steps, variant, message, facts = {}) => {
     const world = await createChoice()
-    await arrange(world)
+    for (const step of steps) await step(world)
     const before = world.read('assets/hero.png')
     await expect(pickIn(world, 'hero', variant)).rejects.toMatchObject({
       message: expect.stringContaining(message),
@@ -251,8 +221,7 @@ describe('picking', () => {
   })
 
   test('a job with several instances is not one', async () => {
-    const world = createSampleWorld()
-    for (const id of ['photos[a]', 'photos[b]']) world.define(id, { variants: 2 })
+    const world = createSampleWorld({ 'photos[a]': { variants: 2 }, 'photos[b]': { variants: 2 } })
     await expect(pickIn(world, 'photos', 1)).rejects.toThrow(
       '"photos" means 2 instances: name one of photos[a], photos[b], …',
     )

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { History } from '../../../src/pipeline/journal/journal.ts'
+import { History, openJournal, type JournalEvent } from '../../../src/pipeline/journal/journal.ts'
 import { provenanceOf, type LockBlock, type OutputFacts } from '../../../src/pipeline/lock/lock-block.ts'
 import {
   referencesOf,
@@ -141,8 +141,17 @@ export function createSampleWorld(defined: Readonly<Record<string, Partial<Insta
 
   return {
     folder,
+    project,
     context,
     history,
+    /** Leaves a run with these events on the disk. @returns its id */
+    async leaveRun(events: readonly JournalEvent[], hasEnded = true) {
+      const journal = await openJournal(project, context.clock, null)
+      for (const event of events) await journal.append(event)
+      if (hasEnded) await journal.append({ type: 'end', run: journal.run })
+      await journal.close()
+      return journal.run
+    },
     /** As the test has made it; what is changed is on the disk. */
     lock,
     replaced,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { queueServers, type QueueServer } from '../../support/queue-servers.ts'
 import { isWhole, sample } from '../../support/sample.ts'
-import { haltAt, manifests, type Halted, type Kind } from './frozen-worker.ts'
+import { haltAt, manifests, type Kind } from './frozen-worker.ts'
 
 /** The steps before which a killed worker leaves an unknown outcome. */
 const unknownAt: Readonly<Record<Kind, readonly string[]>> = {
@@ -29,7 +29,7 @@ describe.each(queueServers)('on $name', ({ name, isThere, needs, start }) => {
     const nameOf = (step: number) => `${name}, ${kind}, ${isKilled}, ${step}`
     const some = sample(allSteps.slice(0, least), 1, nameOf)
     const steps = isWhole ? [...allSteps] : [...some]
-    const all: Halted[] = []
+    const all: NonNullable<Awaited<ReturnType<typeof haltAt>>>[] = []
     while (steps.length > 0) {
       const next = steps.splice(0, 4)
       const halted = await Promise.all(next.map((step) => haltAt(server.url, kind, step, isKilled)))

@@ -14,25 +14,13 @@ export const manifests = {
 } as const
 export type Kind = keyof typeof manifests
 
-export interface Halted {
-  readonly step: string
-  /** How the run ended that waited meanwhile, and the next one. */
-  readonly exits: readonly string[]
-  readonly created: number
-}
-
 /**
  * Stops a worker with SIGSTOP before a step, until another one has found its lock to be over and the run has ended;
  * then it goes on, and the next run takes what there is. Or kills it there, and the other one is of the same machine.
  * @param at the number of the step, or its name
- * @returns undefined where it had fewer steps
+ * @returns undefined where it had fewer steps; else how the run ended that waited meanwhile, and the next one
  */
-export async function haltAt(
-  url: string,
-  kind: Kind,
-  at: number | string,
-  isKilled: boolean,
-): Promise<Halted | undefined> {
+export async function haltAt(url: string, kind: Kind, at: number | string, isKilled: boolean) {
   const manifest = `version: 1\njobs:\n  it: ${manifests[kind]}\n`
   const bench = await runBench({ 'modelgate.yaml': manifest })
   writeFiles(bench.folder, { 'in.png': pngBytes({ width: 64, height: 64 }) })
@@ -53,7 +41,10 @@ export async function haltAt(
   await begun.promise
   const running = bench.run({}, { queue: queue.call })
   const step = await Promise.race([frozen.promise, running.then(() => undefined)])
-  if (step === undefined) return void child.kill('SIGKILL')
+  if (step === undefined) {
+    child.kill('SIGKILL')
+    return undefined
+  }
   over = Promise.withResolvers()
   if (isKilled) {
     const died = once(child, 'exit')

@@ -3,20 +3,10 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { RequestRecord, SandboxOptions } from '../../../src/sandbox/start-sandbox.ts'
 
-/** A sandbox in a process of its own. */
-export interface LoadSandbox {
-  readonly url: string
-  readonly pid: number
-  created(): Promise<number>
-  requests(): Promise<readonly RequestRecord[]>
-  /** What its process keeps in memory, without garbage, in MB. */
-  held(): Promise<number>
-  close(): void
-}
+export type LoadSandbox = Awaited<ReturnType<typeof startLoadSandbox>>
 
-export async function startLoadSandbox(
-  options: Partial<Omit<SandboxOptions, 'clock'>>,
-): Promise<LoadSandbox> {
+/** A sandbox in a process of its own. */
+export async function startLoadSandbox(options: Partial<Omit<SandboxOptions, 'clock'>>) {
   const file = fileURLToPath(new URL('sandbox-child.ts', import.meta.url))
   const child = fork(file, [JSON.stringify(options)])
   const next = async () => ((await once(child, 'message')) as [unknown])[0]
@@ -37,6 +27,7 @@ export async function startLoadSandbox(
     pid: child.pid!,
     created: () => ask<number>('created'),
     requests: () => ask<readonly RequestRecord[]>('requests'),
+    /** What its process keeps in memory, without garbage, in MB. */
     held: () => ask<number>('held'),
     close: () => void child.kill(),
   }

@@ -1,10 +1,10 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Client } from 'pg'
 import { expect, onTestFinished } from 'vitest'
-import { seededRandom, type Random } from '../../../src/sandbox/seeded-random.ts'
+import { seededRandom } from '../../../src/sandbox/seeded-random.ts'
 import type { SandboxOptions } from '../../../src/sandbox/start-sandbox.ts'
 import { codeCache, spawnProgram, type Spawned } from '../../black-box/spawn-program.ts'
 import { canaryKey, expectNoKey, expectNoKeyBelow } from '../../support/canary-key.ts'
@@ -24,26 +24,24 @@ interface SceneOptions extends LoadOptions {
 
 /** A project, a queue, its workers and a gateway: all as processes of their own. */
 export async function loadScene(options: SceneOptions) {
-  const { start, jobs, workers, words: workerWords = [] } = options
+  const { start, jobs, workers, words: ownWords = [] } = options
   const sandbox = await sandboxForTest({ keptAnswers: jobs * 2, ...options.sandbox })
   const server = await forTest(start())
   const store = temporaryFolder()
   const project = crashProject(sandbox, loadFiles(options))
   const key = canaryKey()
-  const fleet = startFleet({
-    workers,
-    queue: server.url,
-    store,
-    words: workerWords,
-    env: {
-      MODELGATE_BASE_URL: sandbox.url,
-      MODELGATE_IDEMPOTENCY_HONOURED: 'true',
-      MODELGATE_API_KEY: key,
-    },
-    random: seededRandom(20_261_122),
+  const places = ['--queue', server.url, '--store', store]
+  const env = {
+    ...codeCache,
+    MODELGATE_BASE_URL: sandbox.url,
+    MODELGATE_IDEMPOTENCY_HONOURED: 'true',
+    MODELGATE_API_KEY: key,
+  }
+  const fleet = startFleet(workers, (machine, ...more) => {
+    const words = ['run', 'worker', ...places, ...ownWords, ...more]
+    return spawnProgram(words, { cwd: machine, env: { ...env, HOME: machine } })
   })
-  const words = ['--yes', '--queue', server.url, '--store', store]
-  return { ...options, sandbox, server, store, project, key, fleet, words }
+  return { ...options, sandbox, server, store, project, key, fleet, words: ['--yes', ...places] }
 }
 
 type LoadScene = Awaited<ReturnType<typeof loadScene>>
@@ -54,32 +52,11 @@ async function sandboxForTest(options: SceneOptions['sandbox']): Promise<LoadSan
   return sandbox
 }
 
-interface FleetOptions {
-  readonly workers: number
-  readonly queue: string
-  readonly store: string
-  readonly env: Readonly<Record<string, string>>
-  /** More words for each worker. */
-  readonly words?: readonly string[]
-  readonly random: Random
-}
-
-/** One place for a worker process: when it is killed, another one takes its place. */
-interface Post {
-  /** The home directory of a machine, which two of them share. */
-  machine: string
-  process: Spawned
-}
-
-/** Workers as processes of the built program. */
-function startFleet(options: FleetOptions) {
-  const { workers, queue, store, env, words = [], random } = options
-  const start = (machine: string, more: readonly string[] = []): Spawned =>
-    spawnProgram(['run', 'worker', '--queue', queue, '--store', store, ...words, ...more], {
-      cwd: machine,
-      env: { ...codeCache, ...env, HOME: machine },
-    })
-  const posts: Post[] = []
+/** Workers as processes of the built program. @param start starts one on the machine with a home directory */
+function startFleet(workers: number, start: (machine: string, ...more: string[]) => Spawned) {
+  const random = seededRandom(20_261_122)
+  /** When a process is killed, another one takes its place. Two of them share a machine. */
+  const posts: { machine: string; process: Spawned }[] = []
   for (let at = 0; at < workers; at++) {
     const machine = at % 2 === 1 ? posts[at - 1]!.machine : temporaryFolder()
     posts.push({ machine, process: start(machine) })
@@ -110,7 +87,7 @@ function startFleet(options: FleetOptions) {
       }
       const machines = [...new Set(posts.map(({ machine }) => machine))]
       for (const machine of machines) {
-        const { exit, stderr } = await start(machine, ['--until-empty']).ended
+        const { exit, stderr } = await start(machine, '--until-empty').ended
         expect([exit, exit === 0 ? '' : stderr]).toEqual([0, ''])
         expect(filesBelow(join(machine, '.local/state/modelgate/workers'))).toEqual([])
       }
@@ -159,15 +136,11 @@ export async function expectAllDone(scene: LoadScene, kills = 0): Promise<void> 
   expectNoKeyBelow(store, key)
 }
 
-function digestsOf(project: CrashProject): Record<string, string> {
-  const lock = JSON.parse(readFileSync(project.path('modelgate.lock'), 'utf8')) as Record<
-    string,
-    { readonly outputs?: readonly { readonly path: string; readonly sha256: string }[] }
-  >
-  const outputs = Object.values(lock).flatMap(({ outputs: own = [] }) => own)
-  // In a video is the time when it was made.
-  return Object.fromEntries(outputs.map(({ path, sha256 }) => [path, path.endsWith('.mp4') ? '' : sha256]))
-}
+/** In a video is the time when it was made. */
+const digestsOf = (project: CrashProject) =>
+  Object.fromEntries(
+    project.locked().map(({ path, sha256 }) => [path, path.endsWith('.mp4') ? '' : sha256] as const),
+  )
 
 /** What a run without a queue makes of the same manifest, at a sandbox of the same seed. */
 async function localDigests(jobs: number): Promise<Record<string, string>> {
