@@ -42,12 +42,8 @@ test('a file is read, and what is none is refused at once', async () => {
   expect(await failureOf(() => readStateFile(join(folder, 'file'), 'it', 0))).toBe(
     '10 file_too_large (input)\n"it" is too large: 1 bytes; the limit is 0 bytes.',
   )
-  for (const [name, code] of [
-    ['pipe', 'not_a_file'],
-    ['endless', 'not_a_file'],
-    ['.', 'not_a_file'],
-  ]) {
-    const failure = await failureOf(() => readStateFile(join(folder, name!), 'it'))
-    expect(failure).toContain(`10 ${code} (input)\n"it" `)
+  for (const name of ['pipe', 'endless', '.']) {
+    const failure = await failureOf(() => readStateFile(join(folder, name), 'it'))
+    expect(failure).toContain('10 not_a_file (input)\n"it" ')
   }
 })

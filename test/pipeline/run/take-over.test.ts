@@ -55,14 +55,10 @@ const candidate = (content: string, made = content) => {
 
 const failed = 'b'.repeat(64)
 
+const again: JournalEvent[] = [{ type: 'discard', key }, intent(key, { variant: 2 })]
+
 test.each<[string, string, string, string, JournalEvent[]]>([
-  [
-    'one that is being made again',
-    'one',
-    'one',
-    key,
-    [{ type: 'discard', key }, intent(key, { variant: 2 })],
-  ],
+  ['one that is being made again', 'one', 'one', key, again],
   ['a damaged one', 'onE', 'one', failed, []],
 ])('%s is put aside, and what its request, or another one, has left stays', async (...row) => {
   const [, content, made, left, events] = row

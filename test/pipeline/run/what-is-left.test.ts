@@ -4,12 +4,8 @@ import { whatIsLeft } from '../../../src/pipeline/run/describe.ts'
 import { failedInstance, sampleInstance } from '../../support/run-samples.ts'
 
 const next = (...words: string[]) => ['modelgate', 'run', ...words, '-f', 'canon.yaml']
-const instance = (id: string, state: RunInstance['state']): RunInstance => ({
-  ...sampleInstance,
-  instance: id,
-  state,
-  action: null,
-})
+const unmade = { ...sampleInstance, action: null }
+const instance = (id: string, state: RunInstance['state']) => ({ ...unmade, instance: id, state })
 const named = { next, generating: [], again: null }
 const commandsFor = (state: RunInstance['state'], changes: Partial<Parameters<typeof whatIsLeft>[1]> = {}) =>
   whatIsLeft([instance('hero', state)], { ...named, ...changes })[0]!.commands.map((words) =>

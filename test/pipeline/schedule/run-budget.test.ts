@@ -14,15 +14,14 @@ const goOn = (name: string) =>
 describe('the number of creations', () => {
   test('is a hard stop, which names what is reached and takes nothing', async () => {
     const budget = budgetOf({ creates: { value: 3, name: '--max-creates' } })
+    const refusalOf = (name: string, count: number) => failureOf(() => budget.take(name, creates(count)))
     budget.take('hero', creates(2))
-    expect(await failureOf(() => budget.take('boat', creates(2)))).toBe(
+    expect(await refusalOf('boat', 2)).toBe(
       `15 creations_limit (send)\n--max-creates 3 is reached: this run has created 2, and boat needs 2 more.\n${goOn('--max-creates')}`,
     )
     expect(budget.used.creates).toBe(2)
     budget.take('boat', creates(1))
-    expect(await failureOf(() => budget.take('pier', creates(1)))).toContain(
-      'this run has created 3, and pier',
-    )
+    expect(await refusalOf('pier', 1)).toContain('this run has created 3, and pier')
   })
 
   test('gets back what was released', () => {

@@ -18,27 +18,20 @@ const sample: SamplePart = {
   report: { jobs: ['hero', 'note'] },
 }
 
+const noReport = '/part.json is not the report of a part'
+const changed = '/lock.json is not what it was'
+
 test.each<[file: string, from: string, to: string | null, message: string]>([
   ['part.json', '', null, ' is not a part of a run that has ended: it has no part.json.'],
   [
     'part.json',
     '"version": 2',
     '"version": 3',
-    '/part.json is not the report of a part: version: is that of another version of modelgate.',
+    `${noReport}: version: is that of another version of modelgate.`,
   ],
   ['part.json', '"version": 2', '"version": [', '/part.json is not valid JSON'],
-  [
-    'part.json',
-    '"billed": "no"',
-    '"billed": 1',
-    '/part.json is not the report of a part: instances.1.error.billed: ',
-  ],
-  [
-    'lock.json',
-    'hero.png',
-    'hera.png',
-    '/lock.json is not what it was: its bytes do not have the digest that the part names.',
-  ],
+  ['part.json', '"billed": "no"', '"billed": 1', `${noReport}: instances.1.error.billed: `],
+  ['lock.json', 'hero.png', 'hera.png', `${changed}: its bytes do not have the digest that the part names.`],
 ])('refuses a part whose %s has for %j %j', async (file, from, to, message) => {
   const project = await leavePart(sample)
   const path = join(project.stateFolder, file)
@@ -57,10 +50,8 @@ test('a part of 0.1.0 is named as such', async () => {
   const project = await leavePart(sample)
   rmSync(join(project.stateFolder, 'part.json'))
   writeFileSync(join(project.stateFolder, 'report.json'), '{}')
-  await expect(readPart('/', project.stateFolder, project)).rejects.toMatchObject({
-    exit: 'usage',
-    code: 'other_version',
-  })
+  const reading = readPart('/', project.stateFolder, project)
+  await expect(reading).rejects.toMatchObject({ exit: 'usage', code: 'other_version' })
 })
 
 const began = new Map([
@@ -105,6 +96,7 @@ test('has the lock of the whole run', async () => {
 })
 
 const also = (one: PartInstance): SamplePart => ({ ...second, instances: [...second.instances, one] })
+const elsewhere = { ...second, report: { manifest: 'a'.repeat(64) } }
 
 test('takes of a part what it has of its own instances, where the manifest has them', async () => {
   const lock = new Map([
@@ -120,27 +112,14 @@ test('takes of a part what it has of its own instances, where the manifest has t
 })
 
 test.each<[string, readonly SamplePart[], string]>([
-  [
-    'another manifest',
-    [first, { ...second, report: { manifest: 'a'.repeat(64) } }],
-    '2-of-2 was made from another manifest, or',
-  ],
+  ['another manifest', [first, elsewhere], '2-of-2 was made from another manifest, or'],
   ['another lock', [first, { ...second, began: new Map() }], '2-of-2 began with another lock than the one'],
   ['a part twice', [first, first, second], '1-of-2 has hero, banner, which 1-of-2 has as well.'],
   ['a missing part', [second], 'No part has hero, banner; not given: 1/2.'],
   ['an instance twice', [first, also({ id: 'banner' })], '2-of-2 has banner, which 1-of-2 has as well.'],
-  [
-    'one that was stopped',
-    [first, also({ id: 'x', left: true })],
-    '2-of-2 was stopped early: x did not run.',
-  ],
+  ['a stopped one', [first, also({ id: 'x', left: true })], '2-of-2 was stopped early: x did not run.'],
 ])('refuses %s', async (_, samples, message) => {
   const parts = await Promise.all(samples.map(part))
-  expect(() => unite(...parts)).toThrow(
-    expect.objectContaining({
-      exit: 'usage',
-      code: 'lock_invalid',
-      message: expect.stringContaining(message),
-    }),
-  )
+  const refusal = { exit: 'usage', code: 'lock_invalid', message: expect.stringContaining(message) }
+  expect(() => unite(...parts)).toThrow(expect.objectContaining(refusal))
 })

@@ -1,37 +1,25 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Lock, LockBlock } from '../../../src/pipeline/lock/lock-block.ts'
+import type { Lock } from '../../../src/pipeline/lock/lock-block.ts'
 import { partition, type ShardedInstance } from '../../../src/pipeline/shards/partition.ts'
 import { estimateSeconds } from '../../../src/pipeline/schedule/lanes.ts'
 import { runs } from '../../support/sample.ts'
 import { block } from './sample-parts.ts'
 
-const instance = (id: string, more: Partial<ShardedInstance> = {}): ShardedInstance => ({
-  id,
-  lane: 'image',
-  variants: 1,
-  references: [],
-  ...more,
-})
+const usual = { lane: 'image', variants: 1, references: [] } as const
+const instance = (id: string, more: Partial<ShardedInstance> = {}) => ({ id, ...usual, ...more })
 const needs = (...ids: readonly string[]): Pick<ShardedInstance, 'references'> => ({
   references: ids.map((id) => ({ text: `@${id}`, instance: id, candidate: null })),
 })
-const locked = (id: string, tookS: number | null): [string, LockBlock] => [
-  id,
-  block(id, id, { took_s: tookS }),
-]
+const locked = (id: string, took_s: number) => [id, block(id, id, { took_s })] as const
 
 const all = ['a', 'b', 'c', 'd'].map((id) => instance(id))
 const lock = new Map([locked('a', 10), locked('b', 40), locked('c', 10), locked('d', 15)])
-const variants = [
-  instance('image'),
-  instance('images', { variants: 5 }),
-  instance('video', { lane: 'video' }),
-]
+const [five, video] = [instance('images', { variants: 5 }), instance('video', { lane: 'video' })]
 
 test.each<[string, readonly ShardedInstance[], Lock, object]>([
   ['balances by the time that each took last', all, lock, { a: 2, b: 1, c: 2, d: 2 }],
-  ['counts each variant', variants, new Map(), { images: 1, video: 2, image: 2 }],
+  ['counts each variant', [instance('image'), five, video], new Map(), { images: 1, video: 2, image: 2 }],
 ])('%s', (_, instances, before, parts) => {
   expect(Object.fromEntries(partition(instances, () => [], before, 2))).toEqual(parts)
 })
