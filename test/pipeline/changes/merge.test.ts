@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { mergeParts, resolveRun } from '../../../src/pipeline/changes/merge.ts'
-import { accountOf, runBench } from '../run/run-bench.ts'
+import { accountOf, runBench, type Bench } from '../run/run-bench.ts'
 
 const files = {
   'modelgate.yaml': `version: 1
@@ -19,7 +19,6 @@ jobs:
     out: assets/flag.png
 `,
 }
-type Bench = Awaited<ReturnType<typeof runBench>>
 
 const bring = (from: Bench, to: Bench) =>
   cpSync(from.path('.modelgate/parts'), to.path('parts'), { recursive: true })
@@ -70,14 +69,9 @@ test.each([1, 2, 7])('%i parts come to what one run comes to', async (total) => 
 })
 
 test('what failed and what nobody knows are known behind the merge', async () => {
-  const target = await runParts(2, {
-    sandbox: {
-      faults: [
-        { endpoint: 'image-generations', action: 'reset' },
-        { endpoint: 'responses', action: 'status', status: 400 },
-      ],
-    },
-  })
+  const reset = { endpoint: 'image-generations', action: 'reset' } as const
+  const refused = { endpoint: 'responses', action: 'status', status: 400 } as const
+  const target = await runParts(2, { sandbox: { faults: [reset, refused] } })
   const { told, exit, document } = await merge(target)
   expect(told).toEqual([
     'hero: unknown (unknown)',
@@ -105,9 +99,9 @@ test('a part has what its project had before, and is merged where nothing is', a
 })
 
 test('a fan-out is merged where nobody has the text of its elements yet', async () => {
-  const elements = '{ "const": [{ "id": "dawn", "title": "At dawn" }, { "id": "noon", "title": "At noon" }] }'
   const fanOut = {
-    'scenes.json': elements,
+    'scenes.json':
+      '{ "const": [{ "id": "dawn", "title": "At dawn" }, { "id": "noon", "title": "At noon" }] }',
     'modelgate.yaml': `version: 1
 jobs:
   scenes: { generate: { model: text-a, prompt: A storyboard, schema: scenes.json }, out: scenes.txt }
@@ -121,10 +115,12 @@ jobs:
   await bench.run({ shard: { index: 1, total: 1 } })
   const target = await runBench(fanOut)
   bring(bench, target)
-  expect(await merge(target)).toMatchObject({
-    told: ['scenes: fresh (restored)', 'frames[dawn]: fresh (restored)', 'frames[noon]: fresh (restored)'],
-    exit: 'ok',
-  })
+  const told = [
+    'scenes: fresh (restored)',
+    'frames[dawn]: fresh (restored)',
+    'frames[noon]: fresh (restored)',
+  ]
+  expect(await merge(target)).toMatchObject({ told, exit: 'ok' })
   expect((await target.run({ mode: 'check' })).exit).toBe('ok')
 })
 
@@ -157,10 +153,8 @@ test('of two sides the one is kept that the manifest asks for, and all is as bef
   const bench = await runBench({ 'modelgate.yaml': manifest('First') })
   const before = await leaveConflict(bench)
   const warnings = ['one is locked as this branch has it.']
-  expect(await resolve(bench)).toMatchObject({
-    exit: 'ok',
-    document: { command: 'run merge', mode: 'run', states: { fresh: 2 }, warnings },
-  })
+  const document = { command: 'run merge', mode: 'run', states: { fresh: 2 }, warnings }
+  expect(await resolve(bench)).toMatchObject({ exit: 'ok', document })
   expect(bench.read('modelgate.lock')).toBe(before)
 })
 

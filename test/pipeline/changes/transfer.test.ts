@@ -62,13 +62,20 @@ async function shelf(...names: string[]) {
   }
 }
 
-const filesBelow = (folder: string) =>
-  existsSync(folder)
-    ? readdirSync(folder, { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile())
-        .map(({ name }) => name)
-        .sort()
-    : []
+/** The names of all files in it. */
+function filesBelow(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
+  return entries.flatMap((entry) => (entry.isFile() ? entry.name : [])).sort()
+}
+
+/** The same, pushed, in a clean checkout. */
+async function emptied(...names: string[]) {
+  const made = await shelf(...names)
+  await made.push()
+  made.clear()
+  return made
+}
 
 const file = (path: string) =>
   existsSync(path) ? text(readFileSync(path, 'utf8')) : text('', { status: 404 })
@@ -109,9 +116,7 @@ test('the bytes may be in an output with other line breaks, or among the results
 })
 
 test('from a web server only what is missing is asked for, and a file that was changed stays', async () => {
-  const { bench, texts, push, pull, clear, serve } = await shelf('hero', 'logo', 'note')
-  await push()
-  clear()
+  const { bench, texts, pull, serve } = await emptied('hero', 'logo', 'note')
   bench.write('copy/hero.txt', texts['hero']!.replaceAll('\n', '\r\n'))
   bench.write('copy/note.txt', 'By hand.')
   const asked: string[] = []
@@ -132,9 +137,7 @@ test('from a web server only what is missing is asked for, and a file that was c
 
 test('what a store does not have as locked is named, and the rest is restored', async () => {
   const names = ['cut', 'good', 'gone', 'long', 'loop', 'other']
-  const { push, pull, clear, serve, left, texts } = await shelf(...names)
-  await push()
-  clear()
+  const { pull, serve, left, texts } = await emptied(...names)
   const bodies: Record<string, ReturnType<ChooseReply>> = {
     cut: text(texts['cut']!.slice(0, -1)),
     gone: text('', { status: 404 }),
@@ -155,9 +158,7 @@ test('what a store does not have as locked is named, and the rest is restored', 
 })
 
 test('when the server fails nothing is put in place, and what has come is not asked for again', async () => {
-  const { push, pull, clear, serve, left } = await shelf('bad', 'good')
-  await push()
-  clear()
+  const { pull, serve, left } = await emptied('bad', 'good')
   await expect(pull(`http://127.0.0.1:${await closedPort()}`)).rejects.toMatchObject({ exit: 'notSent' })
   const asked: string[] = []
   let isUp = false
@@ -174,9 +175,7 @@ test('when the server fails nothing is put in place, and what has come is not as
 })
 
 test('a signal in the middle of a file leaves nothing of it', async () => {
-  const { bench, push, pull, clear, serve, left } = await shelf('hero')
-  await push()
-  clear()
+  const { bench, pull, serve, left } = await emptied('hero')
   const server = await serve(() => {
     setImmediate(() => bench.context.abort(new Interrupted('interrupt')))
     return [readHead, write(`${head(200, { 'content-length': '9' })}A`), { step: 'stall' }]

@@ -9,19 +9,10 @@ import { instanceOf, valueField } from '../../support/pipeline-task.ts'
 import { until } from '../../support/until.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
-import { digestOf } from '../store/store-samples.ts'
+import { factsOf } from '../plan/sample-world.ts'
 
 interface Checked extends Partial<OutputFacts> {
   readonly content?: string | Uint8Array
-}
-
-const sampleFacts = {
-  path: 'x',
-  media_type: 'image/png',
-  width: null,
-  height: null,
-  seconds: null,
-  credentials: false,
 }
 
 /** Of most of the tests: what checks texts is a thread. */
@@ -42,7 +33,7 @@ function checks() {
       outputs.map(({ content = '', ...facts }) => {
         const path = join(temporaryFolder(), 'output')
         writeFileSync(path, content)
-        return { path, facts: { ...sampleFacts, sha256: digestOf(content), bytes: content.length, ...facts } }
+        return { path, facts: { ...factsOf('x', content), ...facts } }
       }),
       duplicateOf,
     )
@@ -103,14 +94,12 @@ test.for<[Asserts, Checked, string[], Partial<Instance>?]>([
 test('no other output has the same bytes', async () => {
   const { check } = shared
   const asserts = { not_duplicate: true }
-  expect(await check({ asserts }, [{ content: 'a' }, { content: 'b' }])).toEqual([])
-  expect(await check({ asserts }, [{ content: 'a' }, { content: 'a' }])).toEqual([
-    'Image 2 has the same bytes as image 1.',
-  ])
-  expect(await check({ asserts }, [{ content: 'a' }], () => 'photos[shoe]')).toEqual([
-    'The image has the same bytes as photos[shoe].',
-  ])
-  expect(await check({}, [{ content: 'a' }, { content: 'a' }], () => 'photos[shoe]')).toEqual([])
+  const [a, b] = [{ content: 'a' }, { content: 'b' }]
+  const shoe = () => 'photos[shoe]'
+  expect(await check({ asserts }, [a, b])).toEqual([])
+  expect(await check({ asserts }, [a, a])).toEqual(['Image 2 has the same bytes as image 1.'])
+  expect(await check({ asserts }, [a], shoe)).toEqual(['The image has the same bytes as photos[shoe].'])
+  expect(await check({}, [a, a], shoe)).toEqual([])
 })
 
 const opaque = pngBytes({ colourType: 6, rows: [Uint8Array.of(1, 2, 3, 255)] })

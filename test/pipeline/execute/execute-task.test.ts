@@ -74,6 +74,7 @@ const hero = (fields: Instance['fields'] = {}, count = 1) =>
   instanceOf({ command: 'image create', model: 'image-model-a', count, fields: { prompt, ...fields } })
 const edit = (fields: Instance['fields']) =>
   instanceOf({ command: 'image edit', model: 'image-model-a', fields: { prompt, ...fields } })
+const masked = edit({ image: filesField('in.png'), mask: filesField('mask.png') })
 const teaser = (fields: Instance['fields'] = {}, count = 1) =>
   instanceOf({ command: 'video generate', count, fields: { prompt, ...fields } })
 const remix = (source: Instance['fields'][string]) =>
@@ -156,11 +157,8 @@ test('the limits of the user hold for each task', async () => {
 })
 
 describe('a text', () => {
-  const message = {
-    type: 'message',
-    role: 'assistant',
-    content: [{ type: 'output_text', text: 'One\r\ntwo\n' }],
-  }
+  const content = [{ type: 'output_text', text: 'One\r\ntwo\n' }]
+  const message = { type: 'message', role: 'assistant', content }
   const reply = json({ id: 'r', object: 'response', status: 'completed', model: 'served', output: [message] })
 
   test('is of the model that was served, and its lines end with LF', async () => {
@@ -218,7 +216,7 @@ describe('the folder of a task', () => {
 test.each([
   [
     'a mask that does not fit',
-    edit({ image: filesField('in.png'), mask: filesField('mask.png') }),
+    masked,
     'mask "mask.png" is 32x32; the first image is 64x64, and both must be the same.',
   ],
   [
@@ -237,28 +235,18 @@ test.each([
 test('a file that has changed since its key was computed is refused', async () => {
   const folder = temporaryFolder()
   writeFiles(folder, { 'a.png': png, 'b.png': png })
-  const before = new Map([
-    ['a.png', digestOf(png)],
-    ['b.png', digestOf('before')],
-  ])
-  const refusing = () =>
-    refuseChanged(edit({ image: filesField('a.png', 'b.png') }), folder, async (path) => before.get(path)!)
-  await expect(refusing()).rejects.toThrow('b.png has changed since the run began.')
-  before.set('b.png', digestOf(png))
-  await refusing()
+  const instance = edit({ image: filesField('a.png', 'b.png') })
+  const refusing = (second: string | Uint8Array) =>
+    refuseChanged(instance, folder, async (path) => digestOf(path === 'b.png' ? second : png))
+  await expect(refusing('before')).rejects.toThrow('b.png has changed since the run began.')
+  await refusing(png)
 })
 
 describe('what is not all that was asked for', () => {
+  const only = { message: 'The gateway sent only 1 of 2 videos.' }
   test.each([
     ['an image', [images(red)], hero({ n: valueField(2) }, 2), '1.png', red, {}],
-    [
-      'a video',
-      [finished(['/1.mp4']), film()],
-      teaser({}, 2),
-      '1.mp4',
-      clip,
-      { message: 'The gateway sent only 1 of 2 videos.' },
-    ],
+    ['a video', [finished(['/1.mp4']), film()], teaser({}, 2), '1.mp4', clip, only],
   ])('is an error that keeps what came: %s too few', async (_, replies, instance, name, bytes, more) => {
     const earlier = instance.lane === 'video' ? { job } : {}
     const { outcome, task, path } = await answered(replies, instance, earlier)
@@ -273,22 +261,16 @@ describe('what is not all that was asked for', () => {
 
   // A video is fetched again twice, in case that it was damaged on its way.
   const cut = film(clip.subarray(0, -100))
+  const cuts = [started, finished(['/1.mp4']), cut, cut, cut]
   test.each([
-    ['image', [images(red.subarray(0, 50))], hero(), 'contract', '1.damaged.png', {}],
-    [
-      'video',
-      [started, finished(['/1.mp4']), cut, cut, cut],
-      teaser(),
-      'running',
-      '1.damaged.mp4',
-      { remoteId: operation },
-    ],
+    ['png', [images(red.subarray(0, 50))], hero(), 'contract', {}],
+    ['mp4', cuts, teaser(), 'running', { remoteId: operation }],
   ])(
-    'is kept under a name that is no result: a damaged %s',
-    async (_, replies, instance, exit, left, facts) => {
+    'is kept under a name that is no result: a damaged .%s',
+    async (type, replies, instance, exit, facts) => {
       const { outcome, list } = await answered(replies, instance)
       expect(outcome).toMatchObject({ exit, code: 'damaged_media', facts: { billed: 'yes', ...facts } })
-      expect(list()).toEqual([left])
+      expect(list()).toEqual([`1.damaged.${type}`])
     },
   )
 
@@ -327,18 +309,16 @@ describe('the job of a video', () => {
   test('of an earlier attempt is waited for, and nothing is sent', async () => {
     const replies = [finished(['/1.mp4']), film()]
     const { outcome, server, ...seen } = await answered(replies, teaser(), { job, left: { '1.mp4': 'half' } })
-    expect(outcome).toMatchObject({
-      result: { job_id: operation, outputs: [{ path: '1.mp4' }], took_s: null },
-    })
+    const result = { job_id: operation, outputs: [{ path: '1.mp4' }], took_s: null }
+    expect(outcome).toMatchObject({ result })
     expect(readFileSync(seen.path('1.mp4')).equals(clip)).toBe(true)
     expect(server.requests.map(({ line }) => line.split(' ')[0])).toEqual(['GET', 'GET'])
     expect([seen.jobs, seen.created]).toEqual([[], []])
   })
 
   test('whose videos are there already is not asked for', async () => {
-    const { outcome, server, shared, task, path } = await answered([finished(['/1.mp4']), film()], teaser(), {
-      job,
-    })
+    const replies = [finished(['/1.mp4']), film()]
+    const { outcome, server, shared, task, path } = await answered(replies, teaser(), { job })
     expect(await executeTask(shared, task)).toEqual(outcome)
     // Killed before it wrote the record; a remix of the video needs its job.
     rmSync(path('result.json'))
@@ -360,7 +340,7 @@ const commands: Readonly<Record<string, Instance>> = {
   respond: caption,
   generate: instanceOf({ command: 'generate', fields: { prompt } }),
   create: instanceOf({ command: 'image create', fields: { prompt } }),
-  edit: edit({ image: filesField('in.png'), mask: filesField('mask.png') }),
+  edit: masked,
   video: teaser(),
   remix: remix(valueField('video_sandbox_source')),
 }
@@ -368,6 +348,7 @@ const all = Object.keys(commands)
 const maybe = { exit: 'unknown', facts: { billed: 'maybe' } }
 const busy: FaultRule = { action: 'status', status: 429, headers: { 'retry-after': '7' } }
 const failed = { exit: 'failed' }
+const tooLong = { ...failed, code: 'finish_length' }
 const paid = { billed: 'yes' }
 
 // A fault of the first request, or what the sandbox does for a model.
@@ -379,12 +360,7 @@ test.for<[what: string, of: readonly string[], failing: FaultRule | string, expe
   ['an error in the stream', ['respond'], { action: 'error-event' }, failed],
   ['an error under status 200', ['create', 'edit'], { action: 'error-200' }, failed],
   ['blocked content', all, 'sandbox-block', failed],
-  [
-    'an answer that is too long',
-    ['respond', 'generate'],
-    'sandbox-length',
-    { ...failed, code: 'finish_length', facts: paid },
-  ],
+  ['too long an answer', ['respond', 'generate'], 'sandbox-length', { ...tooLong, facts: paid }],
   ['a failed job', ['video', 'remix'], 'sandbox-failure', { ...failed, code: 'generation_failed' }],
   ['a result that has expired', ['video'], 'sandbox-expired', { code: 'result_expired', facts: paid }],
 ])('%s is an error, sent once, and leaves no result', async ([, of, failing, expected]) => {

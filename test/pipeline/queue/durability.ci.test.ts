@@ -33,12 +33,8 @@ async function refusal(url: string) {
   return { exitCode, code, message: message.replace(/:\d{4,5}/, ''), hint: facts.hint }
 }
 
-const refused = (message: string, hint = addressHint) => ({
-  exitCode: 2,
-  code: 'queue_refused',
-  message,
-  hint,
-})
+const queueRefused = { exitCode: 2, code: 'queue_refused' }
+const refused = (message: string, hint = addressHint) => ({ ...queueRefused, message, hint })
 
 describe.skipIf(!hasPostgres)('PostgreSQL (needs postgresql)', () => {
   const unusable = (problem: string, hint: string) =>
@@ -73,6 +69,7 @@ describe.skipIf(!hasRedis)('Redis (needs redis-server)', () => {
   const unusable = (problem: string, hint: string) =>
     refused(`The queue at redis://127.0.0.1 cannot be used: ${problem}`, hint)
 
+  const replica = 'it is a replica, which cannot be written.'
   test.each<[Readonly<Record<string, string>>, string, string]>([
     [{ appendonly: 'no' }, `appendonly is no, ${loss}`, 'Set appendonly yes in its configuration.'],
     [
@@ -85,11 +82,7 @@ describe.skipIf(!hasRedis)('Redis (needs redis-server)', () => {
       `no-appendfsync-on-rewrite is yes, ${loss}`,
       'Set no-appendfsync-on-rewrite no in its configuration.',
     ],
-    [
-      { replicaof: '127.0.0.1 1' },
-      'it is a replica, which cannot be written.',
-      'Give the address of the primary server.',
-    ],
+    [{ replicaof: '127.0.0.1 1' }, replica, 'Give the address of the primary server.'],
     [
       { 'cluster-enabled': 'yes' },
       'it is a node of a cluster.',
@@ -104,7 +97,7 @@ describe.skipIf(!hasRedis)('Redis (needs redis-server)', () => {
     const { url } = await forTest(startRedis({ requirepass: 'right' }))
     for (const wrong of ['redis://:p%40ss-word@', 'redis://']) {
       const error = await refusal(url.replace('redis://', wrong))
-      expect(error).toMatchObject({ exitCode: 2, code: 'queue_refused' })
+      expect(error).toMatchObject(queueRefused)
       expect(error.message).toMatch(/^The queue at redis:\/\/127\.0\.0\.1 refuses: (?:WRONGPASS|NOAUTH) /)
       expect(error.message).not.toMatch(/p%40ss-word|p@ss-word/)
     }

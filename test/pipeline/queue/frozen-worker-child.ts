@@ -11,13 +11,7 @@ import { Spending } from '../../../src/operations/spending.ts'
 import { testContext } from '../../support/test-context.ts'
 import { locks } from './queue-bench.ts'
 
-const [url, gateway, storeFolder, machine, at] = process.argv.slice(2) as [
-  string,
-  string,
-  string,
-  string,
-  string,
-]
+const [url = '', gateway = '', storeFolder = '', machine = '', at] = process.argv.slice(2)
 // As the build defines it.
 Object.assign(globalThis, { __VERSION__: '0.0.0' })
 let hasBegun = false
@@ -65,14 +59,10 @@ await runWorker({
     profile: 'default',
     pollIntervalS: 0.1,
     rescueFolder: undefined,
-    newSpending: () =>
-      new Spending({
-        book: new CallBook(machine, systemClock),
-        prices: {},
-        isSandbox: false,
-        limits: undefined,
-        warn() {},
-      }),
+    newSpending() {
+      const book = new CallBook(machine, systemClock)
+      return new Spending({ book, prices: {}, isSandbox: false, limits: undefined, warn() {} })
+    },
     gateway: {
       baseUrl: new URL(gateway),
       key: 'test-key-0123456789',

@@ -155,14 +155,8 @@ export async function memoryWorkers(clock: Clock, below = temporaryFolder()) {
       const task = taskOf(instance, { key, idempotencyKey: queue.newId(), request })
       const run = '20261122T120000000-0000abcd'
       const message = await encodeTask(task, { run, folder: project, store })
-      const state: TaskState = {
-        attempt: queue.newId(),
-        failures: 0,
-        job: null,
-        made: null,
-        outcome: null,
-        ...more,
-      }
+      const unsent = { failures: 0, job: null, made: null, outcome: null }
+      const state: TaskState = { attempt: queue.newId(), ...unsent, ...more }
       const id = jobIdOf(task.idempotencyKey)
       queue.add(instance.lane, id, { message: JSON.stringify(message), state: JSON.stringify(state) })
       return id

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/context.ts'
 import { executeTask } from '../../../src/pipeline/execute/execute-task.ts'
 import type { Task } from '../../../src/pipeline/execute/task.ts'
-import type { Manifest } from '../../../src/pipeline/manifest/manifest.ts'
 import { buildRequest, type UpstreamResult } from '../../../src/pipeline/manifest/request-body.ts'
 import { decodeTask, encodeTask, placeRequest, taskOf } from '../../../src/pipeline/queue/message.ts'
 import { openFolderStore } from '../../../src/pipeline/store/shared-store.ts'
@@ -72,13 +71,10 @@ const projectFiles = {
   }),
 }
 
-interface Bench {
-  readonly manifest: Manifest
-  readonly upstream: ReadonlyMap<string, UpstreamResult>
-}
+type Bench = Awaited<ReturnType<typeof project>>
 
 /** The project, and what its references stand for: blobs, and a text whose line breaks a checkout has changed. */
-async function project(): Promise<Bench> {
+async function project() {
   const mask = await maskPng(8)
   const manifest = await read(manifestText, { ...projectFiles, 'masks/left.png': mask })
   const blobs = temporaryFolder()
@@ -134,11 +130,8 @@ async function sentBy(task: Pick<Task, 'instance' | 'key' | 'creation' | 'reques
   const server = await localServer([json({ error: { message: 'no' } }, { status: 400 })])
   const bench = taskBench(server.url)
   const shared = { ...bench.shared, project: { ...bench.project, folder } }
-  const own = {
-    ...bench.taskOf(task.instance as never, {}),
-    ...task,
-    folder: join(temporaryFolder(), 'work'),
-  }
+  const usual = bench.taskOf(task.instance as never, {})
+  const own = { ...usual, ...task, folder: join(temporaryFolder(), 'work') }
   await expect(executeTask(shared, own)).rejects.toMatchObject({ exit: 'rejected' })
   const [{ line, headers, body, complete }] = server.requests as [(typeof server.requests)[number]]
   expect(complete).toBe(true)

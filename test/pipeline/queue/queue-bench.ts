@@ -24,10 +24,7 @@ export async function queueBench(url: string, gateway: string) {
   const store = temporaryFolder()
   const machine = temporaryFolder()
   const folderStore = await openFolderStore(testContext({ cwd: store }), store)
-  const openServer = async () => {
-    const options = { isSandbox: false, gateway: new URL(gateway), clock }
-    return await QueueServer.open(queueUrl, options)
-  }
+  const openServer = () => QueueServer.open(queueUrl, { isSandbox: false, gateway: new URL(gateway), clock })
   const own = await openServer()
   onTestFinished(() => own.close())
   let opened = 0
@@ -46,19 +43,16 @@ export async function queueBench(url: string, gateway: string) {
     return all.flat().filter((job) => job !== undefined)
   }
 
-  /** Begins to work. @param home of its machine */
-  const work = (home = machine) =>
-    startTestWorker(
-      { url: gateway, clock, machine: home, store: folderStore, locks, open: openServer },
-      { pollIntervalS: 0.1 },
-    )
-
   return {
     call,
     server: own,
     store: folderStore,
     storeFolder: store,
-    work,
+    /** Begins to work. @param home of its machine */
+    work(home = machine) {
+      const start = { url: gateway, clock, machine: home, store: folderStore, locks, open: openServer }
+      return startTestWorker(start, { pollIntervalS: 0.1 })
+    },
     jobs,
     opened: () => opened,
     /** How many tasks are there and have no outcome. */

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { Interrupted, ModelgateError } from '../../../src/errors.ts'
 import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
 import { queueServers, type QueueServer } from '../../support/queue-servers.ts'
-import { runBench } from '../run/run-bench.ts'
+import { runBench, type Bench } from '../run/run-bench.ts'
 import { digestOf } from '../store/store-samples.ts'
 import { locks, queueBench } from './queue-bench.ts'
 
@@ -35,10 +35,9 @@ jobs:
 const pictures = boats('image create: { model: image-a, prompt', 'png')
 const texts = boats('respond: { model: text-a, input', 'txt')
 const all = ['one', 'two', 'three'].map((id) => `boats[${id}]: fresh (generated)`)
-const film =
-  'version: 1\njobs:\n  film: { video generate: { model: veo-3.1, prompt: A harbour }, out: film.mp4 }\n'
-const single =
-  'version: 1\njobs:\n  hero: { image create: { model: image-a, prompt: A boat }, out: hero.png }\n'
+const oneJob = (job: string) => `version: 1\njobs:\n  ${job}\n`
+const film = oneJob('film: { video generate: { model: veo-3.1, prompt: A harbour }, out: film.mp4 }')
+const single = oneJob('hero: { image create: { model: image-a, prompt: A boat }, out: hero.png }')
 const two = `${single}  note: { respond: { model: a, input: What is it, attach: "@hero" }, out: note.txt }\n`
 const heroAndNote = ['hero: fresh (generated)', 'note: fresh (generated)']
 
@@ -60,7 +59,7 @@ async function benchesOn(server: QueueServer, manifest: string, options: BenchOp
 }
 
 /** What a run leaves. */
-const leftBy = (bench: Awaited<ReturnType<typeof runBench>>) => ({
+const leftBy = (bench: Bench) => ({
   lock: stable(bench.read('modelgate.lock')),
   files: bench
     .list('.')
@@ -79,6 +78,14 @@ describe.each(queueServers)('a run through a queue on $name', ({ isThere, needs,
   beforeEach(({ skip }) => skip(!isThere, `needs ${needs}`))
 
   const benches = (manifest: string, options?: BenchOptions) => benchesOn(server, manifest, options)
+
+  /** A run that goes on, and is stopped without grace. */
+  const stoppable = async (options?: BenchOptions) => {
+    const { bench, queue, run } = await benches(pictures, options)
+    const stop = new AbortController()
+    const context = { ...bench.context, signal: stop.signal }
+    return { bench, queue, run, stop, running: run({ graceS: 0 }, { context }) }
+  }
 
   test('makes the files and the lock that a run without one makes', async () => {
     const local = await runBench({ 'modelgate.yaml': mixed, 'scenes.json': scenes })
@@ -108,10 +115,7 @@ describe.each(queueServers)('a run through a queue on $name', ({ isThere, needs,
   })
 
   test('takes back what no worker has begun when it is stopped, and the next one makes it', async () => {
-    const { bench, queue, run } = await benches(pictures)
-    const stop = new AbortController()
-    const context = { ...bench.context, signal: stop.signal }
-    const running = run({ graceS: 0 }, { context })
+    const { queue, run, stop, running } = await stoppable()
     await expect.poll(queue.open).toBe(3)
     stop.abort(new Interrupted('interrupt'))
     const { exit, told } = await running
@@ -122,11 +126,8 @@ describe.each(queueServers)('a run through a queue on $name', ({ isThere, needs,
   })
 
   test('leaves what a worker is at to the next run when it is stopped', async () => {
-    const { bench, queue, run } = await benches(pictures, { sandbox: { latency: 300 } })
+    const { bench, queue, run, stop, running } = await stoppable({ sandbox: { latency: 300 } })
     queue.work()
-    const stop = new AbortController()
-    const context = { ...bench.context, signal: stop.signal }
-    const running = run({ graceS: 0 }, { context })
     await expect.poll(() => bench.sandbox.requests().length).toBe(3)
     stop.abort(new Interrupted('interrupt'))
     const { exit, document } = await running
@@ -172,27 +173,19 @@ describe.skipIf(someServer === undefined)('a run through a queue (needs redis-se
   const busy = { action: 'status', headers: { 'retry-after': '0.1' }, times: 2 } as const
   const lost = { action: 'reset', at: 'after-headers' } as const
 
-  test.each<[what: string, fault: FaultRule, told: string[], created: number, idempotencyHonoured?: boolean]>(
-    [
-      [
-        'a request of unknown outcome',
-        { ...image, action: 'reset' },
-        ['hero: unknown (unknown)', 'note: blocked (skipped)'],
-        1,
-      ],
-      // Each time another request, which may be paid for.
-      ['a text that is asked for again', { ...text, ...lost }, heroAndNote, 3],
-      [
-        'a request that is refused',
-        { ...text, action: 'status', status: 400 },
-        ['hero: fresh (generated)', 'note: new (failed)'],
-        1,
-      ],
-      ['a request that is refused for a while', { ...text, ...busy, status: 429 }, heroAndNote, 2],
-      ['a gateway that fails for a while', { ...text, ...busy, status: 503 }, heroAndNote, 2],
-      ['a request that is sent again under its key', { ...image, ...lost, times: 2 }, heroAndNote, 2, true],
-    ],
-  )('ends as one without, for %s', async (_, fault, told, created, idempotencyHonoured = false) => {
+  const unknown = ['hero: unknown (unknown)', 'note: blocked (skipped)']
+  const refused = { ...text, action: 'status', status: 400 } as const
+  const heroAlone = ['hero: fresh (generated)', 'note: new (failed)']
+
+  test.each<[string, fault: FaultRule, told: string[], created: number, idempotencyHonoured?: boolean]>([
+    ['a request of unknown outcome', { ...image, action: 'reset' }, unknown, 1],
+    // Each time another request, which may be paid for.
+    ['a text that is asked for again', { ...text, ...lost }, heroAndNote, 3],
+    ['a request that is refused', refused, heroAlone, 1],
+    ['a request that is refused for a while', { ...text, ...busy, status: 429 }, heroAndNote, 2],
+    ['a gateway that fails for a while', { ...text, ...busy, status: 503 }, heroAndNote, 2],
+    ['a request that is sent again under its key', { ...image, ...lost, times: 2 }, heroAndNote, 2, true],
+  ])('ends as one without, for %s', async (_, fault, told, created, idempotencyHonoured = false) => {
     const run = async (isQueued: boolean) => {
       const { queue, ...benched } = await benches(two, { sandbox: { faults: [fault] }, idempotencyHonoured })
       queue.work()
@@ -258,7 +251,7 @@ describe.skipIf(someServer === undefined)('a run through a queue (needs redis-se
 
   test('submits what was never submitted, and is in doubt of what is a week old', async () => {
     const note = 'respond: { model: text-a, input: What is it, attach: in.txt }, on_unknown: stop'
-    const { bench, queue, run } = await benches(`version: 1\njobs:\n  note: { ${note}, out: note.txt }\n`)
+    const { bench, queue, run } = await benches(oneJob(`note: { ${note}, out: note.txt }`))
     bench.write('in.txt', 'a boat '.repeat(100))
     // Killed between the intent and the queue, as far as anybody can see.
     const refused = new ModelgateError('usage', 'config_invalid', 'It is full.', { billed: 'maybe' })

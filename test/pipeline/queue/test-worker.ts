@@ -26,6 +26,8 @@ export interface WorkerChanges extends Partial<Pick<WorkerCall, 'store' | 'redac
   readonly pollIntervalS?: number
 }
 
+const usual = { places: { text: 8, image: 4, video: 2 }, rate: null, graceS: 5, untilEmpty: false }
+
 /** A worker in this process, which ends with the test. */
 export function startTestWorker(start: WorkerStart, changes: WorkerChanges = {}) {
   const { url, clock, machine, store, options } = start
@@ -49,13 +51,7 @@ export function startTestWorker(start: WorkerStart, changes: WorkerChanges = {})
       redactor: changes.redactor ?? shared.redactor,
       isSandbox: false,
       folder: join(machine, 'workers'),
-      options: {
-        places: { text: 8, image: 4, video: 2 },
-        rate: null,
-        graceS: 5,
-        untilEmpty: false,
-        ...options,
-      },
+      options: { ...usual, ...options },
       listener: { event: (event) => void events.push(event) },
       ...(start.locks === undefined ? {} : { locks: start.locks }),
     }).finally(() => server.close())
@@ -63,17 +59,16 @@ export function startTestWorker(start: WorkerStart, changes: WorkerChanges = {})
   const ended = work()
   // Who waits for it sees it.
   ended.catch(() => {})
-  const stop = async () => {
-    controller.abort(new Interrupted('terminate'))
-    await ended.catch(() => {})
-  }
   // What is left of a test must not outlive it.
   onTestFinished(() => void controller.abort(new Interrupted('terminate')))
   return {
     ended,
     abort: (reason: Error) => controller.abort(reason),
     /** As at a SIGTERM. */
-    stop,
+    async stop() {
+      controller.abort(new Interrupted('terminate'))
+      await ended.catch(() => {})
+    },
     warnings: () => events.flatMap((event) => (event.type === 'warning-add' ? [event.message] : [])),
     outcomes: () => events.flatMap((event) => (event.type === 'task-end' ? [event.outcome] : [])),
   }

@@ -153,8 +153,6 @@ test('it ends by itself when nothing is left', async () => {
   const ids = [await bench.submit(text()), await bench.submit(video())]
   expect(await bench.work(url, { untilEmpty: true }).ended).toBe(undefined)
   expect(ids.map((id) => bench.stateOf(id).outcome?.kind)).toEqual(['result', 'result'])
-  expect(decodeTask(bench.queue.jobs.get(ids[0]!)!.data.message)).toMatchObject({
-    instance: 'text',
-    count: 1,
-  })
+  const { message } = bench.queue.jobs.get(ids[0]!)!.data
+  expect(decodeTask(message)).toMatchObject({ instance: 'text', count: 1 })
 })

@@ -10,9 +10,7 @@ import type { ManifestCall } from '../../../src/pipeline/run/project.ts'
 import { stateCounts } from '../../support/run-samples.ts'
 import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { factsOf } from '../plan/sample-world.ts'
-import type { runBench } from '../run/run-bench.ts'
-
-export type Bench = Awaited<ReturnType<typeof runBench>>
+import type { Bench } from '../run/run-bench.ts'
 
 /** Writes a report of a project, by default as report.json. */
 export async function writeReport(

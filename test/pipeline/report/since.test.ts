@@ -3,19 +3,16 @@ import { rmSync } from 'node:fs'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { commitAll, git } from '../../support/git-repository.ts'
 import { expectPublished } from '../../support/published-documents.ts'
-import { runBench } from '../run/run-bench.ts'
-import { formats, reportIn, writeReport, type Bench } from './sample-report.ts'
+import { runBench, type Bench } from '../run/run-bench.ts'
+import { formats, reportIn, writeReport } from './sample-report.ts'
 
 /** A manifest of texts. @param jobs their inputs, by the names of the jobs */
-const manifestOf = (jobs: Readonly<Record<string, string>>) =>
-  [
-    'version: 1',
-    'jobs:',
-    ...Object.entries(jobs).map(
-      ([name, input]) => `  ${name}: { respond: { model: m, input: ${input} }, out: copy/${name}.txt }`,
-    ),
-    '',
-  ].join('\n')
+function manifestOf(jobs: Readonly<Record<string, string>>): string {
+  const lines = Object.entries(jobs).map(
+    ([name, input]) => `  ${name}: { respond: { model: m, input: ${input} }, out: copy/${name}.txt }\n`,
+  )
+  return `version: 1\njobs:\n${lines.join('')}`
+}
 
 /** A repository with a commit in which the jobs are made, on a branch of its own after it. */
 async function branchBench(jobs: Readonly<Record<string, string>>): Promise<Bench> {
@@ -82,18 +79,15 @@ test('what a branch changed is shown beside what it was, from the objects of Git
 test('a manifest of any name in a folder of any name, and a text that was committed with CR LF', async () => {
   const folder = process.platform === 'win32' ? "it's my dir" : `it's "my"\ndir`
   const file = `${folder}/canon.yaml`
-  const bench = await runBench({
-    [file]: `version: 1\njobs:\n  a: { respond: { model: m, input: Old }, out: "it's a b.txt" }\n`,
-  })
+  const job = `a: { respond: { model: m, input: Old }, out: "it's a b.txt" }`
+  const bench = await runBench({ [file]: `version: 1\njobs:\n  ${job}\n` })
   const output = `${folder}/it's a b.txt`
   git(bench.folder, 'init', '--quiet', '-b', 'main')
   await bench.run({}, { file })
   const old = bench.read(output)
   const withLines = `${old}\nmore\n`
-  bench.write(
-    `${folder}/canon.lock`,
-    bench.read(`${folder}/canon.lock`).replace(hash('sha256', old), hash('sha256', withLines)),
-  )
+  const lock = bench.read(`${folder}/canon.lock`)
+  bench.write(`${folder}/canon.lock`, lock.replace(hash('sha256', old), hash('sha256', withLines)))
   bench.write(output, withLines.replaceAll('\n', '\r\n'))
   commitAll(bench.folder)
   bench.write(file, bench.read(file).replace('Old', 'New'))

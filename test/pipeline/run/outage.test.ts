@@ -14,26 +14,20 @@ const fastClock: Clock = {
 }
 
 const jobs = 40
-const rows = Array.from({ length: jobs }, (_, at) => `    - { id: n${at} }`).join('\n')
+const rows = Array.from({ length: jobs }, (_, at) => `{ id: n${at} }`).join(', ')
 const manifest = `version: 1
 jobs:
   notes:
-    each:
-${rows}
+    each: [${rows}]
     respond: { model: m, input: "A note, \${id}" }
     out: notes/\${id}.txt
 `
 
 test('an outage costs some retries and probes, and nothing is created twice', async () => {
   let relay: Relay | undefined
-  const bench = await runBench(
-    { 'modelgate.yaml': manifest },
-    {
-      idempotencyHonoured: true,
-      sandbox: { latency: 1 },
-      through: async (url) => (relay = await startRelay(url)).url,
-    },
-  )
+  const through = async (url: string) => (relay = await startRelay(url)).url
+  const options = { idempotencyHonoured: true, sandbox: { latency: 1 }, through }
+  const bench = await runBench({ 'modelgate.yaml': manifest }, options)
   const hidden = (text: string) => text.replaceAll(/127\.0\.0\.1:\d+/g, '[hidden]')
   const redactor = { text: hidden, document: hidden }
   const events: OutputEvent[] = []

@@ -38,16 +38,9 @@ const plain: RunOptions = {
 }
 
 /** A manifest in a folder of its own, and a sandbox to run it on. */
-export async function runBench(
-  files: Readonly<Record<string, string>>,
-  {
-    sandbox: faults = {},
-    through = async (url) => url,
-    idempotencyHonoured = false,
-    prices = {},
-  }: BenchOptions = {},
-) {
-  const sandbox = await runningSandbox(faults)
+export async function runBench(files: Readonly<Record<string, string>>, options: BenchOptions = {}) {
+  const { through = async (url) => url, idempotencyHonoured = false, prices = {} } = options
+  const sandbox = await runningSandbox(options.sandbox)
   const tasks = taskBench(await through(sandbox.url))
   const { folder } = tasks
   writeFiles(folder, files)
@@ -62,7 +55,7 @@ export async function runBench(
     rescueFolder: undefined,
     generating: [],
   }
-  const run = async (options: Partial<RunOptions> = {}, changes: Partial<RunCall> = {}) => {
+  const run = async (words: Partial<RunOptions> = {}, changes: Partial<RunCall> = {}) => {
     const events: OutputEvent[] = []
     const runCall: RunCall = {
       ...call,
@@ -73,7 +66,7 @@ export async function runBench(
       connect: () => Promise.resolve({ ...tasks.shared, prices }),
       ...changes,
     }
-    const account = accountOf(await runManifest(runCall, { ...plain, ...options }))
+    const account = accountOf(await runManifest(runCall, { ...plain, ...words }))
     return {
       events,
       ...account,
@@ -103,6 +96,8 @@ export async function runBench(
       >,
   }
 }
+
+export type Bench = Awaited<ReturnType<typeof runBench>>
 
 /** How a run ended, and each instance with its state and what was done: `hero: fresh (generated)`. */
 export function accountOf(outcome: Outcome<RunDocument>) {
