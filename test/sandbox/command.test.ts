@@ -11,15 +11,12 @@ import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
 
 const plain: SandboxSettings = { port: 0, seed: 1, latency: 'none', validate: true, stdin: true }
 
-/** What a run ends with. */
-function endOf(run: Promise<never>): Promise<unknown> {
-  return run.catch((error: unknown) => error)
-}
-
 /** A sandbox that runs, once it has told its address. */
 async function serving(overrides: TestOverrides = {}, settings: Partial<SandboxSettings> = {}) {
   const context = testContext(overrides)
-  const ended = endOf(runSandbox(context, { ...plain, ...settings }))
+  const ended: Promise<unknown> = runSandbox(context, { ...plain, ...settings }).catch(
+    (error: unknown) => error,
+  )
   await until(() => context.stdout.text !== '' && (settings.quiet || context.stderr.text.includes('Ctrl-C')))
   const url = context.stdout.text.trim()
   const ask = (path: string, body?: string) =>
@@ -64,9 +61,8 @@ test.for(['--port 70000', '--port 6000', '--seed -1', '--latency slow'])('%s is 
 
 test('on Windows it says in the words of PowerShell how it is used', async () => {
   const { url, err, end } = await serving({ platform: 'win32', home: '' })
-  expect(err()).toContain(
-    `another shell: $env:MODELGATE_BASE_URL='${url}'; $env:MODELGATE_API_KEY='sandbox-key'\n`,
-  )
+  const words = `$env:MODELGATE_BASE_URL='${url}'; $env:MODELGATE_API_KEY='sandbox-key'`
+  expect(err()).toContain(`another shell: ${words}\n`)
   await end()
 })
 
@@ -103,9 +99,8 @@ test('keeps video jobs in the state folder', async () => {
 
 test('plays the faults of a YAML file', async () => {
   const cwd = temporaryFolder()
-  const rules =
-    '# busy once\nfaults:\n  - { id: busy, nth: 1, action: status, status: 429, headers: { retry-after: 1 } }\n'
-  await writeFile(join(cwd, 'faults.yaml'), rules)
+  const rule = '{ id: busy, nth: 1, action: status, status: 429, headers: { retry-after: 1 } }'
+  await writeFile(join(cwd, 'faults.yaml'), `# busy once\nfaults:\n  - ${rule}\n`)
   const { ask, err, end } = await serving({ cwd }, { faults: 'faults.yaml' })
   expect([(await ask('/v1/models')).status, (await ask('/v1/models')).status]).toEqual([429, 200])
   expect(err()).toContain('GET /v1/models 429, fault busy')

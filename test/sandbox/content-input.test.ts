@@ -35,26 +35,19 @@ test.for<[field: string, problem: string, part: Json]>([
   expect(violation.description).toContain(problem)
 })
 
+const config = 'toolConfig.functionCallingConfig'
+const bySystem = { role: 'system', parts: text }
+const hearing = { ...declared, ...calling({ allowedFunctionNames: ['look', 'hear'] }) }
+const mustCall = calling({ mode: 'ANY' })
+
 test.for<[field: string, problem: string, body: Json]>([
   ['contents[0].parts', 'must have at least 1 entry', { contents: [{ parts: [] }] }],
-  [
-    'contents[1].role',
-    'must be user or model',
-    { contents: [{ parts: text }, { role: 'system', parts: text }] },
-  ],
+  ['contents[1].role', 'must be user or model', { contents: [{ parts: text }, bySystem] }],
   ['systemInstruction.parts', 'must have at least 1 entry', { systemInstruction: { parts: [] } }],
   ['systemInstruction.parts[0]', 'must have one of', { systemInstruction: { parts: [{}] } }],
-  [
-    'toolConfig.functionCallingConfig.allowedFunctionNames[1]',
-    'must be the name of a declared function',
-    { ...declared, ...calling({ allowedFunctionNames: ['look', 'hear'] }) },
-  ],
-  ['toolConfig.functionCallingConfig.mode', 'must be one of AUTO, ANY, NONE', calling({ mode: 'SOMETIMES' })],
-  [
-    'toolConfig.functionCallingConfig.mode',
-    'must have a function to call',
-    { tools: [{ googleSearch: {} }], ...calling({ mode: 'ANY' }) },
-  ],
+  [`${config}.allowedFunctionNames[1]`, 'must be the name of a declared function', hearing],
+  [`${config}.mode`, 'must be one of AUTO, ANY, NONE', calling({ mode: 'SOMETIMES' })],
+  [`${config}.mode`, 'must have a function to call', { tools: [{ googleSearch: {} }], ...mustCall }],
   [
     'safetySettings[0].threshold',
     'must be one of BLOCK_LOW_AND_ABOVE, BLOCK_MEDIUM_AND_ABOVE, BLOCK_ONLY_HIGH, BLOCK_NONE, OFF',

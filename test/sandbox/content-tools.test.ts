@@ -20,10 +20,8 @@ test('googleSearch grounds sentences of the text in sources, by bytes', async ()
   const { grounding, text, usage } = await grounded({ googleSearch: {} })
   expect(grounding.webSearchQueries).toEqual(['Name a river'])
   expect(grounding.searchEntryPoint!.renderedContent).toContain('>Name a river</a>')
-  expect(grounding.groundingChunks![0]!.web).toEqual({
-    uri: 'https://www.example.com/sandbox/1',
-    title: 'example.com',
-  })
+  const web = { uri: 'https://www.example.com/sandbox/1', title: 'example.com' }
+  expect(grounding.groundingChunks![0]!.web).toEqual(web)
   const bytes = Buffer.from(text)
   const supports = grounding.groundingSupports!
   expect(supports.length).toBeGreaterThan(1)
@@ -44,14 +42,12 @@ test.for([
 ])('urlContext reads the addresses of the prompt%s: %s', async ([words, status]) => {
   const prompt = `Compare https://example.com/a, and (https://example.com/b).${words}`
   const { candidate } = await grounded({ urlContext: {} }, prompt)
-  expect(candidate.urlContextMetadata!.urlMetadata).toEqual(
-    ['https://example.com/a', 'https://example.com/b'].map((retrievedUrl) => ({
-      retrievedUrl,
-      urlRetrievalStatus: `URL_RETRIEVAL_STATUS_${status}`,
-    })),
-  )
+  const urls = ['https://example.com/a', 'https://example.com/b']
+  const urlRetrievalStatus = `URL_RETRIEVAL_STATUS_${status}`
+  const urlMetadata = urls.map((retrievedUrl) => ({ retrievedUrl, urlRetrievalStatus }))
+  expect(candidate.urlContextMetadata!.urlMetadata).toEqual(urlMetadata)
   const uris = candidate.groundingMetadata!.groundingChunks?.map(({ web }) => web!.uri)
-  expect(uris).toEqual(status === 'SUCCESS' ? ['https://example.com/a', 'https://example.com/b'] : undefined)
+  expect(uris).toEqual(status === 'SUCCESS' ? urls : undefined)
   const { candidate: none } = await grounded({ urlContext: {} }, 'Compare nothing')
   expect([none.urlContextMetadata, none.groundingMetadata]).toEqual([undefined, undefined])
 })

@@ -52,32 +52,29 @@ function send(sandbox: Sandbox, path: string, body: string, headers: object = {}
   return asked
 }
 
+const streaming = '/v1beta/models/m:streamGenerateContent?alt=sse'
+const formType = 'multipart/form-data; boundary=b'
 const contents = '{"contents":[{"parts":[{"text":"sandbox:1000-words"}]}]}'
 /** Replies that go on for long, and requests that do. */
 const endless = [
   (sandbox: Sandbox) => send(sandbox, '/v1/responses', '{"input":"sandbox:1000-words","stream":true}').end(),
-  (sandbox: Sandbox) =>
-    send(sandbox, '/v1beta/models/m:streamGenerateContent?alt=sse', contents, {
-      'idempotency-key': 'a',
-    }).end(),
+  (sandbox: Sandbox) => send(sandbox, streaming, contents, { 'idempotency-key': 'a' }).end(),
   (sandbox: Sandbox) => send(sandbox, '/v1/responses', '{"input":', { 'content-length': 1_000 }),
-  (sandbox: Sandbox) =>
-    send(sandbox, '/v1/images/edits', '--b\r\n', { 'content-type': 'multipart/form-data; boundary=b' }),
+  (sandbox: Sandbox) => send(sandbox, '/v1/images/edits', '--b\r\n', { 'content-type': formType }),
 ]
 
 /** Clients that go away in the middle, by turns in each of these ways, so many at a time. */
 export async function desertersOf(sandbox: Sandbox, count: number): Promise<void> {
   const atOnce = 20
   for (let from = 0; from < count; from += atOnce) {
-    const known = sandbox.requests().filter(({ repliedAt }) => repliedAt !== undefined).length
+    const replied = () => sandbox.requests().filter(({ repliedAt }) => repliedAt !== undefined).length
+    const known = replied()
     const asked = Array.from({ length: atOnce }, (_, at) => endless[at % endless.length]!(sandbox))
     const [streams, uploads] = [asked.filter((_, at) => at % 4 < 2), asked.filter((_, at) => at % 4 >= 2)]
     await Promise.all(streams.map(async (one) => ((await once(one, 'response')) as [Socket])[0].resume()))
     await until(() => sandbox.requests().length >= from + atOnce)
     for (const one of [...streams, ...uploads]) one.destroy()
-    await until(
-      () => sandbox.requests().filter(({ repliedAt }) => repliedAt !== undefined).length === known + atOnce,
-    )
+    await until(() => replied() === known + atOnce)
   }
 }
 

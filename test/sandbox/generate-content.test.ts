@@ -59,11 +59,7 @@ test('as many candidates as asked, with their index, texts of their own and a fi
   const sandbox = await runningSandbox()
   const chunks = eventsOf(await generate(sandbox, 'Vary', { generationConfig: { candidateCount: 3 } }))
   const texts = [0, 1, 2].map((index) =>
-    candidatesOf(chunks)
-      .filter((candidate) => candidate.index === index)
-      .flatMap((candidate) => candidate.content.parts)
-      .map((part: Json) => part.text)
-      .join(''),
+    textOf([{ candidates: candidatesOf(chunks).filter((candidate) => candidate.index === index) }]),
   )
   expect(new Set(texts).size).toBe(3)
   expect(candidatesOf(chunks).filter((candidate) => candidate.finishReason === 'STOP')).toHaveLength(3)

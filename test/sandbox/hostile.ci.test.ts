@@ -22,11 +22,8 @@ const hostile: Record<string, (sandbox: Sandbox) => Promise<Pick<Answer, 'status
   'a thousand million items': (sandbox) =>
     respond(sandbox, 'hi', format({ type: 'array', items: true, minItems: 1e9 })),
   'the same of a function': (sandbox) => {
-    const parameters = {
-      type: 'object',
-      properties: { a: { type: 'string', minLength: 1e9 } },
-      required: ['a'],
-    }
+    const properties = { a: { type: 'string', minLength: 1e9 } }
+    const parameters = { type: 'object', properties, required: ['a'] }
     const tools = [{ type: 'function', name: 'f', parameters }]
     return respond(sandbox, 'hi', { tools, tool_choice: 'required' })
   },
@@ -114,13 +111,7 @@ test('a body that comes in chunks is held to the size limit as well, without a l
   const sandbox = await runningSandbox()
   const headers = { authorization: 'Bearer x', 'transfer-encoding': 'chunked' }
   const asked = request(`${sandbox.url}/v1/responses`, { method: 'POST', headers })
-  const status = new Promise((resolve, reject) => {
-    asked.on('response', (response) => {
-      resolve(response.statusCode)
-      response.resume()
-    })
-    asked.on('error', reject)
-  })
+  const replied = once(asked, 'response')
   const piece = Buffer.alloc(8 * MiB, 'x')
   asked.write('{"input":"')
   // 256 MiB, the limit, are reached with the last one.
@@ -128,7 +119,9 @@ test('a body that comes in chunks is held to the size limit as well, without a l
     if (!asked.write(piece)) await new Promise((resolve) => asked.once('drain', resolve))
   }
   asked.end('"}')
-  expect(await status).toBe(413)
+  const [response] = (await replied) as [IncomingMessage]
+  response.resume()
+  expect(response.statusCode).toBe(413)
   expect(sandbox.created()).toBe(0)
 })
 
@@ -159,11 +152,8 @@ test.for([
   'a browser that fetches for a page of %s, as %s, gets %d',
   async ([site, destination, status]) => {
     const sandbox = await runningSandbox()
-    const headers = {
-      authorization: 'Bearer x',
-      'sec-fetch-site': site,
-      ...(destination && { 'sec-fetch-dest': destination }),
-    }
+    const own = { 'sec-fetch-site': site, ...(destination && { 'sec-fetch-dest': destination }) }
+    const headers = { authorization: 'Bearer x', ...own }
     for (const path of ['/v1/models', '/sandbox/stats']) {
       // Not by `fetch`, which has these headers of its own.
       const asked = request(sandbox.url + path, { headers }).end()

@@ -38,9 +38,8 @@ test.for([
 test('a request with a seed of its own has the same answer every time, another with another', async () => {
   const seeded = async (seed: number) =>
     three(await runningSandbox(), (sandbox) => generateText(sandbox, { generationConfig: { seed } }))
-  expect([new Set(await seeded(7)).size, new Set([...(await seeded(7)), ...(await seeded(8))]).size]).toEqual(
-    [1, 2],
-  )
+  expect(new Set(await seeded(7)).size).toBe(1)
+  expect(new Set([...(await seeded(7)), ...(await seeded(8))]).size).toBe(2)
 })
 
 test('other requests in between and the order of names do not matter', async () => {

@@ -48,11 +48,8 @@ test('a streamed background response begins queued, and a stream can be resumed 
   const whole = eventsOf(await inTime(clock, respond(sandbox, 'hi', { background: true, stream: true })))
   expect(whole.map(({ sequence_number }) => sequence_number)).toEqual([...whole.keys()])
   const first = whole.slice(0, 3).map(({ type, response }) => `${type} ${response.status}`)
-  expect(first).toEqual([
-    'response.created queued',
-    'response.queued queued',
-    'response.in_progress in_progress',
-  ])
+  const queued = ['response.created queued', 'response.queued queued']
+  expect(first).toEqual([...queued, 'response.in_progress in_progress'])
   const { id } = whole[0].response
   const rest = await call(sandbox, `/v1/responses/${id}?stream=true&starting_after=5`)
   expect(eventsOf(rest)).toEqual(whole.slice(6))
@@ -127,9 +124,8 @@ test('the sandbox of one command finds the responses of another', async () => {
   const unstored = { previous_response_id: second.id, store: false }
   const { json: third } = await respond(await brief(), 'on', unstored)
   expect(new Set([first.id, second.id, third.id]).size).toBe(3)
-  expect((await readdir(join(folder, 'responses'))).toSorted()).toEqual(
-    [first.id, second.id].map((id) => `${id}.json`).toSorted(),
-  )
+  const names = [first.id, second.id].map((id) => `${id}.json`)
+  expect((await readdir(join(folder, 'responses'))).toSorted()).toEqual(names.toSorted())
   // A sandbox that goes on running needs no disk for them.
   await respond(await runningSandbox({ folder }), 'hi')
   expect(await readdir(join(folder, 'responses'))).toHaveLength(2)

@@ -101,9 +101,8 @@ const bodies: readonly Json[] = [
 test.for(bodies)('no response object lacks a field or has a null that is not allowed: %j', async (body) => {
   const { json, text } = await respond(await runningSandbox(), 'hi', body)
   const events = text.startsWith('event:') ? eventsOf({ text }) : []
-  const objects = [...events.map(({ response }) => response), json].filter(
-    (value) => value?.object === 'response',
-  )
+  const all = [...events.map(({ response }) => response), json]
+  const objects = all.filter((value) => value?.object === 'response')
   expect(objects.length).toBeGreaterThan(0)
   for (const object of objects) {
     expect(required.filter((name) => !(name in object))).toEqual([])

@@ -67,8 +67,7 @@ test.for([
   ['POST', '/v1/images/edits', 'image-edits'],
   ['POST', '/v1/responses/resp_1/cancel', 'response-cancel'],
 ] as const)('fault rules call %s %s %s', async ([method, path, endpoint]) => {
-  const sandbox = await runningSandbox({
-    faults: [{ endpoint, at: 'before-body', action: 'status', status: 418 }],
-  })
+  const fault = { endpoint, at: 'before-body', action: 'status', status: 418 } as const
+  const sandbox = await runningSandbox({ faults: [fault] })
   expect((await call(sandbox, path, method === 'POST' ? {} : undefined, { method })).status).toBe(418)
 })

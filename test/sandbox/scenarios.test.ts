@@ -15,10 +15,8 @@ import {
 } from '../support/running-sandbox.ts'
 import { all, openaiClient } from './clients/all.ts'
 
-const [ofResponses = '', ofContent = ''] = readFileSync(
-  new URL('docs/sandbox.md', projectRoot),
-  'utf8',
-).split('\n## Content generation')
+const page = readFileSync(new URL('docs/sandbox.md', projectRoot), 'utf8')
+const [ofResponses = '', ofContent = ''] = page.split('\n## Content generation')
 
 /** The rows of a table of scenarios: each word, and what the other cells list of it. */
 function rowsOf(page: string) {
@@ -79,10 +77,8 @@ test.for(rowsOf(ofContent))(
   async ({ word, cells: [reasons, parts, fields] }) => {
     const name = word.split(':')[0]!
     const tools = /^[a-z]+[A-Z]/.test(name) ? [{ [name]: {} }] : []
-    const answer = await generate(await runningSandbox(), `Read https://example.com sandbox:${word}`, {
-      tools,
-    })
-    const chunks = eventsOf(answer)
+    const prompt = `Read https://example.com sandbox:${word}`
+    const chunks = eventsOf(await generate(await runningSandbox(), prompt, { tools }))
     const candidates: Json[] = chunks.flatMap((chunk) => chunk.candidates ?? [])
     const kinds = candidates
       .flatMap(({ content }) => content.parts ?? [])
@@ -123,28 +119,25 @@ test.for([
 })
 
 test('how a response ends is told with it', async () => {
+  const refusal = { type: 'refusal', refusal: expect.any(String) }
   const ends: readonly (readonly [name: string, end: Json])[] = [
-    [
-      'refusal',
-      { status: 'completed', output: [{ content: [{ type: 'refusal', refusal: expect.any(String) }] }] },
-    ],
+    ['refusal', { status: 'completed', output: [{ content: [refusal] }] }],
     ['block', { status: 'incomplete', incomplete_details: { reason: 'content_filter' } }],
     ['length', { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }],
     ['failure', { status: 'failed', error: { code: 'server_error' }, output: [] }],
   ]
-  for (const [name, end] of ends)
-    expect((await respond(await runningSandbox(), 'hi', { model: `sandbox-${name}` })).json).toMatchObject(
-      end,
-    )
+  for (const [name, end] of ends) {
+    const { json } = await respond(await runningSandbox(), 'hi', { model: `sandbox-${name}` })
+    expect(json).toMatchObject(end)
+  }
 })
 
 test('error without a stream is 500 and creates nothing', async () => {
   const sandbox = await runningSandbox()
   const openai = await respond(sandbox, 'hi', { model: 'sandbox-error' })
   expect([openai.status, openai.json.error.type]).toEqual([500, 'server_error'])
-  const google = await call(sandbox, '/v1beta/models/sandbox-error:generateContent', {
-    contents: [{ parts: [{ text: 'hi' }] }],
-  })
+  const contents = [{ parts: [{ text: 'hi' }] }]
+  const google = await call(sandbox, '/v1beta/models/sandbox-error:generateContent', { contents })
   expect([google.status, google.json.error.status]).toEqual([500, 'INTERNAL'])
   expect(sandbox.created()).toBe(0)
 })

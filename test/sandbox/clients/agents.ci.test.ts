@@ -31,15 +31,9 @@ test('previousResponseId', async () => {
 
 const nothing = async () => {}
 const clicks = { click: nothing, doubleClick: nothing, scroll: nothing, move: nothing, drag: nothing }
-const computer = {
-  environment: 'browser' as const,
-  dimensions: [100, 100] as [number, number],
-  screenshot: async () => dotBase64,
-  ...clicks,
-  type: nothing,
-  keypress: nothing,
-  wait: nothing,
-}
+const actions = { ...clicks, type: nothing, keypress: nothing, wait: nothing }
+const screen = { environment: 'browser' as const, dimensions: [100, 100] as [number, number] }
+const computer = { ...screen, ...actions, screenshot: async () => dotBase64 }
 const approving = { requireApproval: 'always', onApproval: async () => ({ approve: true }) } as const
 
 test.each<[string, agents.Tool, type: string]>([

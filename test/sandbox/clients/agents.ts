@@ -20,12 +20,7 @@ export const ofAgents = {
   text: async () => (await (await runner()).run(agent(), 'hi')).finalOutput,
   pieces: async () => all((await (await runner()).run(agent(), 'hi', { stream: true })).toTextStream()),
   async object() {
-    const outputType: agents.JsonSchemaDefinition = {
-      type: 'json_schema',
-      name: 'place',
-      strict: true,
-      schema: place,
-    }
+    const outputType = { type: 'json_schema', name: 'place', strict: true, schema: place } as const
     return (await (await runner()).run(new agents.Agent({ name: 'A', outputType }), 'a place')).finalOutput
   },
   async tools() {

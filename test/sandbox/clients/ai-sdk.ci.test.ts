@@ -22,13 +22,9 @@ describe.each(aiSdks)('%s', (_, { at, lastOfStream }) => {
 
   test('an abort', async () => {
     const stop = new AbortController()
-    const { fullStream } = ai.streamText({
-      ...(await at()),
-      prompt: 'sandbox:long',
-      abortSignal: stop.signal,
-    })
+    const request = { ...(await at()), prompt: 'sandbox:long', abortSignal: stop.signal }
     const types: string[] = []
-    for await (const { type } of fullStream) {
+    for await (const { type } of ai.streamText(request).fullStream) {
       types.push(type)
       if (type === 'text-delta') stop.abort()
     }
@@ -51,16 +47,12 @@ describe('@ai-sdk/openai', () => {
     expect(images.map(({ mediaType }) => mediaType)).toEqual(['image/png', 'image/png'])
   })
 
+  const drawing = tools.imageGeneration({ partialImages: 1 })
   test.each<[string, offered: ai.ToolSet, parts: string[], steps: number]>([
     ['web search', { web_search: tools.webSearch({}) }, ['source'], 1],
     ['file search', { file_search: tools.fileSearch({ vectorStoreIds: ['vs_1'] }) }, ['source'], 1],
     ['code interpreter', { code_interpreter: tools.codeInterpreter({}) }, ['tool-result', 'source'], 1],
-    [
-      'image generation',
-      { image_generation: tools.imageGeneration({ partialImages: 1 }) },
-      ['tool-result'],
-      1,
-    ],
+    ['image generation', { image_generation: drawing }, ['tool-result'], 1],
     ['remote tools', { mcp: tools.mcp({ ...server, requireApproval: 'never' }) }, ['tool-result'], 1],
     ['approval of remote tools', { approval: tools.mcp(server) }, ['tool-approval-request'], 1],
     ['custom tools', { custom: tools.customTool({ execute: async () => 'done' }) }, ['tool-result'], 2],
@@ -97,9 +89,8 @@ describe('@ai-sdk/openai', () => {
     const options = { store: false, include: ['reasoning.encrypted_content'], reasoningSummary: 'auto' }
     const user = (content: string) => ({ role: 'user' as const, content })
     const { reasoning, response } = await ask([user('hi')], options)
-    expect(reasoning[0]!.providerMetadata!['openai']!['reasoningEncryptedContent']).toEqual(
-      expect.any(String),
-    )
+    const reasoningEncryptedContent = expect.any(String) as string
+    expect(reasoning[0]!.providerMetadata).toMatchObject({ openai: { reasoningEncryptedContent } })
     const { text, warnings } = await ask([user('hi'), ...response.messages, user('and?')], options)
     expect([text, warnings]).toEqual([expect.stringContaining('“and?”'), []])
   })
@@ -133,16 +124,13 @@ describe('@ai-sdk/openai', () => {
 describe('@ai-sdk/google', () => {
   const { tools } = createGoogleGenerativeAI(common)
 
+  const shelf = tools.fileSearch({ fileSearchStoreNames: ['fileSearchStores/a'] })
   test.each<[string, offered: ai.ToolSet, type: string]>([
     ['web search', { google_search: tools.googleSearch({}) }, 'source'],
     ['code execution', { code_execution: tools.codeExecution({}) }, 'tool-result'],
     ['URL context', { url_context: tools.urlContext({}) }, 'source'],
     ['maps', { google_maps: tools.googleMaps({}) }, 'source'],
-    [
-      'file search',
-      { file_search: tools.fileSearch({ fileSearchStoreNames: ['fileSearchStores/a'] }) },
-      'source',
-    ],
+    ['file search', { file_search: shelf }, 'source'],
   ])('%s', async (_, offered, type) => {
     const model = (await googleSdk())('gemini-3-pro')
     const request = { model, tools: offered, prompt: 'find out: https://example.com/a', maxRetries: 0 }
@@ -150,13 +138,10 @@ describe('@ai-sdk/google', () => {
     expect((await all(ai.streamText(request).fullStream)).map((part) => part.type)).toContain(type)
   })
 
-  const ask = async (google: Record<string, string | string[] | Record<string, boolean>>) =>
-    ai.generateText({
-      model: (await googleSdk())('gemini-3-pro'),
-      providerOptions: { google },
-      prompt: 'hi',
-      maxRetries: 0,
-    })
+  const ask = async (google: Record<string, string | string[] | Record<string, boolean>>) => {
+    const model = (await googleSdk())('gemini-3-pro')
+    return ai.generateText({ model, providerOptions: { google }, prompt: 'hi', maxRetries: 0 })
+  }
 
   test('pictures in an answer', async () => {
     const { files } = await ask({ responseModalities: ['TEXT', 'IMAGE'] })

@@ -152,23 +152,20 @@ test.each([
   await expect(asked).rejects.toMatchObject({ status: 400 })
 })
 
+const plainText = new Blob(['hi'], { type: 'text/plain' })
+
 test.each([
   ['countTokens', (client: GoogleGenAI) => client.models.countTokens({ model: 'm', contents: 'hi' })],
   ['embeddings', (client: GoogleGenAI) => client.models.embedContent({ model: 'm', contents: 'hi' })],
-  [
-    'file upload',
-    (client: GoogleGenAI) => client.files.upload({ file: new Blob(['hi'], { type: 'text/plain' }) }),
-  ],
+  ['file upload', (client: GoogleGenAI) => client.files.upload({ file: plainText })],
   ['lists of files', (client: GoogleGenAI) => client.files.list()],
   ['caches', (client: GoogleGenAI) => client.caches.create({ model: 'm', config: { contents: 'hi' } })],
   ['batches', (client: GoogleGenAI) => client.batches.list()],
   ['interactions', (client: GoogleGenAI) => client.interactions.create({ model: 'm', input: 'hi' })],
 ])('%s: not offered', async (_, ask) => {
   const { client } = await googleClient()
-  await expect(ask(client)).rejects.toMatchObject({
-    status: 404,
-    message: expect.stringContaining('Invalid URL'),
-  })
+  const message = expect.stringContaining('Invalid URL')
+  await expect(ask(client)).rejects.toMatchObject({ status: 404, message })
 })
 
 test.each(['v1', 'v1beta'])('operations and files.download (%s)', async (apiVersion) => {
@@ -183,15 +180,9 @@ test.each(['v1', 'v1beta'])('operations and files.download (%s)', async (apiVers
   }
   const [first, second] = operation.response!.generatedVideos as [GeneratedVideo, GeneratedVideo]
   const folder = temporaryFolder()
-  const name = /files\/[\da-z]+/.exec(second.video!.uri!)![0]
-  for (const [at, file] of [
-    first,
-    second.video!,
-    second.video!.uri!,
-    { name },
-    name,
-    name.slice(6),
-  ].entries()) {
+  const { uri } = second.video!
+  const name = /files\/[\da-z]+/.exec(uri!)![0]
+  for (const [at, file] of [first, second.video!, uri!, { name }, name, name.slice(6)].entries()) {
     const downloadPath = join(folder, `${at}.mp4`)
     await client.files.download({ file, downloadPath })
     expect((await readFile(downloadPath)).toString('latin1', 4, 8)).toBe('ftyp')

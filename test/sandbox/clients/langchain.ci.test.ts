@@ -17,21 +17,15 @@ describe.each(langChains)('%s', (_, { at, objectOfCall }) => {
   })
 })
 
+const remote = { server_label: 'maps', server_url: 'https://maps.example/mcp' }
+
 describe('@langchain/openai', () => {
   test.each([
     ['web search', { type: 'web_search' }],
     ['file search', { type: 'file_search', vector_store_ids: ['vs_1'] }],
     ['code interpreter', { type: 'code_interpreter', container: { type: 'auto' } }],
     ['image generation', { type: 'image_generation', quality: 'low' }],
-    [
-      'remote tools',
-      {
-        type: 'mcp',
-        server_label: 'maps',
-        server_url: 'https://maps.example/mcp',
-        require_approval: 'never',
-      },
-    ],
+    ['remote tools', { type: 'mcp', ...remote, require_approval: 'never' }],
   ])('%s', async (_, builtIn) => {
     const model = (await openaiChat()).bindTools([builtIn])
     // The client sends no choice of a built-in tool, so the prompt asks for it.

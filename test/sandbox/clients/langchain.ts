@@ -24,16 +24,11 @@ function ofLangChain(at: typeof openaiChat | typeof googleChat) {
   const asked = new HumanMessage('weather in Rome?')
   const answered = async (call: AIMessage) => [asked, call, await weather.invoke(call.tool_calls![0]!)]
   const schema = { title: 'Place', ...place }
+  const source = { source_type: 'base64', mime_type: 'application/pdf', data: pdf }
   const content = [
     { type: 'text', text: question },
     { type: 'image_url', image_url: { url: dot } },
-    {
-      type: 'file',
-      source_type: 'base64',
-      mime_type: 'application/pdf',
-      data: pdf,
-      metadata: { filename: 'a.pdf' },
-    },
+    { type: 'file', ...source, metadata: { filename: 'a.pdf' } },
   ]
   return {
     at,

@@ -25,11 +25,8 @@ test('images in base64', async () => {
 
 test('images behind URLs', async () => {
   const { client } = await openaiClient()
-  const { data } = await client.images.generate({
-    model: 'dall-e-3',
-    prompt: 'a quiet lake',
-    style: 'natural',
-  })
+  const wishes = { model: 'dall-e-3', prompt: 'a quiet lake', style: 'natural' } as const
+  const { data } = await client.images.generate(wishes)
   expect(data![0]!.revised_prompt).toContain('a quiet lake')
   const image = await fetch(data![0]!.url!)
   expect(await sizeOf(Buffer.from(await image.arrayBuffer()).toString('base64'))).toBe('1024x1024')
@@ -37,11 +34,8 @@ test('images behind URLs', async () => {
 
 test('image edits, with a mask and with several sources', async () => {
   const { client, sandbox } = await openaiClient()
-  const [a, b, masking] = [
-    await asFile(png, 'a.png'),
-    await asFile(png, 'b.png'),
-    await asFile(mask, 'm.png'),
-  ]
+  const [a, b] = [await asFile(png, 'a.png'), await asFile(png, 'b.png')]
+  const masking = await asFile(mask, 'm.png')
   const wishes = { model: 'gpt-image-2', prompt: 'a quiet lake', quality: 'low' } as const
   const one = await client.images.edit({ ...wishes, image: a, mask: masking, input_fidelity: 'high' })
   expect(await sizeOf(one.data![0]!.b64_json)).toBe('1024x1024')

@@ -57,18 +57,14 @@ test('video remixes', async () => {
 test('failed videos', async () => {
   const { client, clock } = await timedClient()
   const { id } = await client.videos.create({ prompt: 'a boat sandbox:failure' })
-  expect(await ended({ client, clock }, id)).toMatchObject({
-    status: 'failed',
-    error: { code: 'video_generation_failed', message: expect.any(String) },
-  })
+  const error = { code: 'video_generation_failed', message: expect.any(String) }
+  expect(await ended({ client, clock }, id)).toMatchObject({ status: 'failed', error })
 })
 
+const video = { id: 'video_1' }
 test.each([
-  ['video edits', (client: OpenAI) => client.videos.edit({ prompt: 'at night', video: { id: 'video_1' } })],
-  [
-    'video extensions',
-    (client: OpenAI) => client.videos.extend({ prompt: 'x', seconds: '4', video: { id: 'video_1' } }),
-  ],
+  ['video edits', (client: OpenAI) => client.videos.edit({ prompt: 'at night', video })],
+  ['video extensions', (client: OpenAI) => client.videos.extend({ prompt: 'x', seconds: '4', video })],
   ['video characters', (client: OpenAI) => client.videos.getCharacter('char_1')],
 ])('%s: not offered', async (_, ask) => {
   const { client } = await timedClient()

@@ -1,12 +1,9 @@
 import { expect, test } from 'vitest'
 import type { ModelgateError } from '../../../src/errors.ts'
 import { faultActionNames } from '../../../src/sandbox/faults/actions.ts'
-import {
-  type FaultRule,
-  createFaultChooser,
-  parseFaultRules,
-} from '../../../src/sandbox/faults/fault-rule.ts'
+import { createFaultChooser, parseFaultRules } from '../../../src/sandbox/faults/fault-rule.ts'
 import type { RequestRecord } from '../../../src/sandbox/request-log.ts'
+import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
 
 const errorOf = (value: unknown): ModelgateError => {
   try {
@@ -100,14 +97,11 @@ test('probability is drawn from the seed', () => {
 })
 
 test('the first rule that is due applies, and the others count on', () => {
-  const choose = createFaultChooser(
-    [
-      { action: 'reset', nth: 1 },
-      { action: 'stall', nth: 2 },
-      { id: 'own', action: 'cut' },
-    ],
-    1,
-  )
+  const counted: FaultRule[] = [
+    { action: 'reset', nth: 1 },
+    { action: 'stall', nth: 2 },
+  ]
+  const choose = createFaultChooser([...counted, { id: 'own', action: 'cut' }], 1)
   expect([1, 2, 3].map(() => choose(target, false)?.id)).toEqual(['rule-1', 'rule-2', 'own'])
 })
 

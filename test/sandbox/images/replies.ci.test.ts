@@ -28,12 +28,10 @@ test('usage of an edit counts its source images, more of them with high fidelity
   expect(await usage([part(png)], { input_fidelity: 'high' })).toBe(one + 4160)
 })
 
+const stream = { ...modelA, stream: true }
 const streams: readonly (readonly [string, (body: Json) => Promise<Answer>])[] = [
-  ['image_generation', async (body) => create(await runningSandbox(), { ...modelA, stream: true, ...body })],
-  [
-    'image_edit',
-    async (body) => edit(await runningSandbox(), { ...modelA, stream: true, ...body }, [part(png)]),
-  ],
+  ['image_generation', async (body) => create(await runningSandbox(), { ...stream, ...body })],
+  ['image_edit', async (body) => edit(await runningSandbox(), { ...stream, ...body }, [part(png)])],
 ]
 
 test.each(streams)(
@@ -42,23 +40,13 @@ test.each(streams)(
     const answer = await ask({ partial_images: 3 })
     expect(answer.headers.get('content-type')).toContain('text/event-stream')
     const events = eventsOf(answer)
-    expect(events.map(({ type }) => type)).toEqual([
-      ...Array.from({ length: 3 }, () => `${prefix}.partial_image`),
-      `${prefix}.completed`,
-    ])
-    expect([...answer.text.matchAll(/^event: (.*)$/gm)].map(([, name]) => name)).toEqual(
-      events.map(({ type }) => type),
-    )
+    const types = events.map(({ type }) => type)
+    const partial = `${prefix}.partial_image`
+    expect(types).toEqual([partial, partial, partial, `${prefix}.completed`])
+    expect([...answer.text.matchAll(/^event: (.*)$/gm)].map(([, name]) => name)).toEqual(types)
     expect(events.map((event) => event.partial_image_index)).toEqual([0, 1, 2, undefined])
-    for (const event of events) {
-      expect(event).toMatchObject({
-        created_at: expect.any(Number),
-        size: '1024x1024',
-        quality: 'low',
-        background: 'opaque',
-        output_format: 'png',
-      })
-    }
+    const look = { size: '1024x1024', quality: 'low', background: 'opaque', output_format: 'png' }
+    for (const event of events) expect(event).toMatchObject({ created_at: expect.any(Number), ...look })
     const pictures = await Promise.all(events.map(pixelsOf))
     const whole = pictures.at(-1)!
     const missing = pictures.map((picture) => meanDifference(picture, whole))

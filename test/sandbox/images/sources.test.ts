@@ -15,32 +15,26 @@ const masked = (...masks: readonly Uint8Array[]) => [part(png), ...masks.map((by
 
 const types = 'image/png, image/webp, image/jpeg'
 const no = Buffer.from('no')
-const vast = pngBytes({ width: 30_000, height: 30_000, rows: [] })
+const noImage = `must be an image of type ${types} by its bytes.`
+const vast = [part(pngBytes({ width: 30_000, height: 30_000, rows: [] }))]
 const opaque = pngBytes({ width: 64, height: 64, colourType: 2 })
+
+const asText = [part(png), part(mask, 'mask', 'text/plain')]
 
 test.each<[words: string, files: readonly FilePart[], fields?: Json]>([
   ["image: Missing required parameter: 'image'.", []],
   ["image: Invalid 'image': must be at most 16 files, not 17.", many(17)],
   [`image: Invalid 'image': must be sent as ${types}, not as image/gif.`, [part(png, 'image', 'image/gif')]],
-  [`image: Invalid 'image': must be an image of type ${types} by its bytes.`, [part(no)]],
-  [`image: Invalid 'image': must be an image of type ${types} by its bytes.`, [part(png.subarray(0, 20))]],
-  [
-    `image[1]: Invalid 'image[1]': must be an image of type ${types} by its bytes.`,
-    [...many(1), part(no, 'image[]')],
-  ],
+  [`image: Invalid 'image': ${noImage}`, [part(no)]],
+  [`image: Invalid 'image': ${noImage}`, [part(png.subarray(0, 20))]],
+  [`image[1]: Invalid 'image[1]': ${noImage}`, [...many(1), part(no, 'image[]')]],
   ["image: Invalid 'image': is a damaged image/png.", [part(png.subarray(0, 90))]],
-  [
-    "image: Invalid 'image': must have at most 40000000 pixels in the sandbox, not 30000x30000.",
-    [part(vast)],
-  ],
+  ["image: Invalid 'image': must have at most 40000000 pixels in the sandbox, not 30000x30000.", vast],
   ["picture: Unknown parameter: 'picture'.", [part(png), part(png, 'picture')]],
   ["image: Invalid 'image': must be a file.", [], { image: 'a.png' }],
   ["mask: Invalid 'mask': must be a file.", [part(png)], { mask: 'a.png' }],
   ["mask: Invalid 'mask': must be one file.", masked(mask, mask)],
-  [
-    "mask: Invalid 'mask': must be sent as image/png, not as text/plain.",
-    [part(png), part(mask, 'mask', 'text/plain')],
-  ],
+  ["mask: Invalid 'mask': must be sent as image/png, not as text/plain.", asText],
   ["mask: Invalid 'mask': must have an alpha channel.", masked(opaque)],
 ])('%s', async (words, files, fields = {}) => {
   const sandbox = await runningSandbox()

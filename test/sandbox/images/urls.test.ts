@@ -39,12 +39,9 @@ test('an address works for 60 minutes of the clock and answers 403 from then on'
 
 test('an address that was changed is 403, whatever was changed', async () => {
   const { url } = await address()
-  for (const changed of [
-    url.replace(/se=2\d/, 'se=30'),
-    url.replace(/sig=./, 'sig=x'),
-    url.replace(/images\/./, 'images/z'),
-    url.split('?')[0]!,
-  ]) {
+  const later = url.replace(/se=2\d/, 'se=30')
+  const [forged, other] = [url.replace(/sig=./, 'sig=x'), url.replace(/images\/./, 'images/z')]
+  for (const changed of [later, forged, other, url.split('?')[0]!]) {
     expect([changed === url, (await fetchBytes(changed)).status]).toEqual([false, 403])
   }
 })

@@ -20,12 +20,12 @@ async function serving(cwd: string, flags: readonly string[], env: Record<string
   const url = context.stdout.text.trim()
   return {
     url,
-    ask: async (path: string, body: Json, key = 'caller') => {
+    async ask(path: string, body: Json, key = 'caller') {
       const headers = { authorization: `Bearer ${key}` }
       const reply = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
       return { status: reply.status, text: await reply.text() }
     },
-    end: async () => {
+    async end() {
       context.abort(new Interrupted('terminate'))
       return { code: await ended, err: context.stderr.text }
     },

@@ -37,16 +37,9 @@ const streamHead = write(head(200, { 'content-type': 'text/event-stream' }))
 
 test('what comes is passed on as it comes, also in the middle of an event', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const replies = [
-    readAll,
-    write(head(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' })),
-    write(chunk('data: {"half":')),
-    hold(promise),
-    write(chunk('1}\n\n')),
-    write('0\r\n\r\n'),
-    end,
-  ]
-  const { recording, reply, names } = await recorderOf(replies)
+  const chunked = write(head(200, { 'content-type': 'text/event-stream', 'transfer-encoding': 'chunked' }))
+  const [half, rest] = [write(chunk('data: {"half":')), write(`${chunk('1}\n\n')}0\r\n\r\n`)]
+  const { recording, reply, names } = await recorderOf([readAll, chunked, half, hold(promise), rest, end])
   const asked = rawCall(recording, path, {})
   await until(() => asked.bytes.includes('data: {"half":'))
   expect(names()).toEqual([])
@@ -132,17 +125,13 @@ test('a stream with what looks like another key is passed on whole, and not reco
 })
 
 test('the key in a request or its path refuses the recording; in a header of the reply it is hidden', async () => {
-  const { recording, reply } = await recorderOf(
-    json({}),
-    json({}),
-    json({}, { headers: { 'x-request-id': upstreamKey, 'x-other': upstreamKey } }),
-  )
+  const headers = { 'x-request-id': upstreamKey, 'x-other': upstreamKey }
+  const { recording, reply } = await recorderOf(json({}), json({}), json({}, { headers }))
   await call(recording, path, { input: `my key is ${upstreamKey}` })
   await call(recording, `/v1/responses/${upstreamKey}`)
   expect(recording.recordings()).toMatchObject({ recorded: 0, refused: 2 })
-  expect(recording.lines[1]).toBe(
-    'Not recorded: GET /v1/responses/[hidden]: the request holds the key in use.',
-  )
+  const line = 'Not recorded: GET /v1/responses/[hidden]: the request holds the key in use.'
+  expect(recording.lines[1]).toBe(line)
   await call(recording, path, {})
   expect(reply(0).headers).toMatchObject({ 'x-request-id': '[hidden]' })
   expect(textIn(recording.folder)).not.toContain(upstreamKey)
@@ -157,19 +146,14 @@ test('the key of a caller goes on where none is configured, and is looked for, t
 })
 
 test('a redirect goes on without its body, which may repeat the request', async () => {
-  const headers = { location: '/download/v1beta/files/a:download?alt=media' }
-  const { gateway, recording, names } = await recorderOf(
-    text(`{"headers":{"x-goog-api-key":"${upstreamKey}"}}`, { status: 302, headers }),
-  )
-  const reply = await fetch(`${recording.url}/v1beta/files/a:download?alt=media`, {
-    headers: { 'x-goog-api-key': 'caller' },
-    redirect: 'manual',
-  })
-  expect([reply.status, await reply.text(), reply.headers.get('location')]).toEqual([
-    302,
-    '',
-    `${recording.url}/download/v1beta/files/a:download?alt=media`,
-  ])
+  const file = '/v1beta/files/a:download?alt=media'
+  const redirecting = { status: 302, headers: { location: `/download${file}` } }
+  const echo = `{"headers":{"x-goog-api-key":"${upstreamKey}"}}`
+  const { gateway, recording, names } = await recorderOf(text(echo, redirecting))
+  const headers = { 'x-goog-api-key': 'caller' }
+  const reply = await fetch(recording.url + file, { headers, redirect: 'manual' })
+  const location = reply.headers.get('location')
+  expect([reply.status, await reply.text(), location]).toEqual([302, '', `${recording.url}/download${file}`])
   expect(names()).toHaveLength(1)
   expect(gateway.requests[0]!.headers['x-goog-api-key']).toBe(upstreamKey)
 })
@@ -224,16 +208,12 @@ test('a large body and a binary one are kept by their digests', async () => {
   const large = JSON.stringify({ data: [{ b64_json: 'A'.repeat(2_000_000) }] })
   const bytes = Buffer.from([0xff, 0xd8, 0xff, 0x00, 0xfe])
   const jpegHead = write(head(200, { 'content-type': 'image/jpeg', 'content-length': '5' }))
-  const { recording, reply } = await recorderOf(
-    text(large, { headers: { 'content-type': 'application/json' } }),
-    [readAll, jpegHead, write(bytes), end],
-  )
+  const first = text(large, { headers: { 'content-type': 'application/json' } })
+  const { recording, reply } = await recorderOf(first, [readAll, jpegHead, write(bytes), end])
   expect((await call(recording, '/v1/images/generations', {})).text).toBe(large)
   await call(recording, '/v1/videos/v/content')
-  expect(reply(0).body).toEqual({
-    file: expect.stringMatching(/^bodies\/[\da-f]{64}\.json$/),
-    bytes: large.length,
-  })
+  const file = expect.stringMatching(/^bodies\/[\da-f]{64}\.json$/)
+  expect(reply(0).body).toEqual({ file, bytes: large.length })
   expect(reply(1).body).toEqual({
     file: 'bodies/6ee3d5f0db0859f025eeedddf310343e42b267afe7b198d122cba35fff02a1bd.jpg',
     bytes: 5,
@@ -244,9 +224,8 @@ test('two recorders of one folder overwrite nothing', async () => {
   const gateway = await runningSandbox()
   const one = await recorder(gateway.url)
   const two = await recorder(gateway.url, { folder: one.folder })
-  await Promise.all(
-    [one, two].flatMap((sandbox) => [1, 2, 3].map((n) => call(sandbox, path, { input: `${n}` }))),
-  )
+  const all = [one, two].flatMap((sandbox) => [1, 2, 3].map((n) => call(sandbox, path, { input: `${n}` })))
+  await Promise.all(all)
   expect(recordingsIn(one.folder)).toHaveLength(6)
   const three = await recorder(gateway.url, { folder: one.folder })
   await call(three, path, { input: 'later' })

@@ -47,16 +47,12 @@ const anyKey = fc.string({
 })
 const cuts = fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 10 })
 
+const ofCall = { item_id: 'c', output_index: 1 }
 /** Events that carry pieces of a text, in the forms that gateways use. */
 const forms: Readonly<Record<string, (delta: string) => object>> = {
   response: (delta) => ({ type: 'response.output_text.delta', item_id: 'm', output_index: 0, delta }),
   content: (text) => ({ candidates: [{ content: { role: 'model', parts: [{ text }] }, index: 0 }] }),
-  arguments: (delta) => ({
-    type: 'response.function_call_arguments.delta',
-    item_id: 'c',
-    output_index: 1,
-    delta,
-  }),
+  arguments: (delta) => ({ type: 'response.function_call_arguments.delta', ...ofCall, delta }),
 }
 const other = 'data: {"type":"response.other.delta","item_id":"o","output_index":2,"delta":"and"}\n\n'
 const delta = /"(?:delta|text)":("(?:[^"\\]|\\.)*")/

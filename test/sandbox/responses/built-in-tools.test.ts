@@ -39,10 +39,9 @@ const weather = { type: 'function', name: 'get_weather', parameters: null, stric
 test('tool_choice none calls nothing; auto calls what the prompt names; allowed_tools narrows both', async () => {
   const tools = [webSearch, fileSearch]
   const asked = 'Use web_search and file_search'
-  const typesFor = async (
-    choice: NonNullable<ResponseCreateParamsNonStreaming['tool_choice']>,
-    input = asked,
-  ) => typesOf(await create({ input, tools, tool_choice: choice }))
+  type Choice = NonNullable<ResponseCreateParamsNonStreaming['tool_choice']>
+  const typesFor = async (tool_choice: Choice, input = asked) =>
+    typesOf(await create({ input, tools, tool_choice }))
   expect(await typesFor('none', 'sandbox:web_search')).toEqual(['message'])
   expect(await typesFor('auto')).toEqual(['web_search_call', 'file_search_call', 'message'])
   expect(await typesFor('auto', 'Rivers')).toEqual(['message'])
@@ -66,12 +65,8 @@ test.each([
 
 test('the ids of calls begin as those of the public service', async () => {
   const shell = { type: 'local_shell' } satisfies Tool
-  const computer = {
-    type: 'computer_use_preview',
-    display_width: 800,
-    display_height: 600,
-    environment: 'linux',
-  } satisfies Tool
+  const display = { display_width: 800, display_height: 600 }
+  const computer = { type: 'computer_use_preview', ...display, environment: 'linux' } satisfies Tool
   const idsOf = async (tool: Tool) =>
     (await create({ input: 'Look', tools: [tool], tool_choice: 'required' })).output.map(({ id }) => id)
   expect(await idsOf(shell)).toEqual([expect.stringMatching(/^lsh_/)])
@@ -141,15 +136,9 @@ test('a forced tool that is not offered is refused, and more calls than the sand
 })
 
 test('a call that fails is told, is not cited and has no results', async () => {
-  for (const [word, type] of [
-    ['web_search', 'web_search_call'],
-    ['file_search', 'file_search_call'],
-    ['code_interpreter', 'code_interpreter_call'],
-    ['image_generation', 'image_generation_call'],
-    ['mcp', 'mcp_call'],
-  ] as const) {
+  for (const word of ['web_search', 'file_search', 'code_interpreter', 'image_generation', 'mcp'] as const) {
     const response = await create({ input: `Rivers sandbox:${word}:failed` })
-    expect(itemOf(response, type)).toMatchObject({ status: 'failed' })
+    expect(itemOf(response, `${word}_call`)).toMatchObject({ status: 'failed' })
     expect(response.output_text).toMatch(/\[sandbox\] The .* failed\./)
     expect(annotationsOf(response)).toEqual([])
   }
@@ -175,20 +164,14 @@ test('a remote server: listed once, approved, called under the id of the request
   const next = { previous_response_id: first.id, tools }
   const second = await client.responses.create({ ...next, input: [{ ...answer, approve: true }] })
   expect(typesOf(second)).toEqual(['mcp_call', 'message'])
-  expect(itemOf(second, 'mcp_call')).toMatchObject({
-    approval_request_id: asked.id,
-    name: 'write_file',
-    arguments: asked.arguments,
-    status: 'completed',
-    output: expect.any(String),
-    error: null,
-  })
+  const call = { approval_request_id: asked.id, name: 'write_file', arguments: asked.arguments }
+  const done = { status: 'completed', output: expect.any(String), error: null }
+  expect(itemOf(second, 'mcp_call')).toMatchObject({ ...call, ...done })
   const denied = await client.responses.create({ ...next, input: [{ ...answer, approve: false }] })
   expect(typesOf(denied)).toEqual(['message'])
   expect(denied.output_text).toContain('write_file was not approved')
-  const strange = client.responses.create({
-    input: [{ ...answer, approval_request_id: 'mcpr_never', approve: true }],
-  })
+  const never = { ...answer, approval_request_id: 'mcpr_never', approve: true }
+  const strange = client.responses.create({ input: [never] })
   await expect(strange).rejects.toMatchObject({ status: 400, param: 'input' })
 })
 
@@ -223,10 +206,7 @@ test.for([
     expect(typesOf(chained)).toEqual(['message'])
     expect(chained.output_text).toContain(`The tool answered: ${quoted}.`)
     const question = { role: 'user' as const, content: `Rivers sandbox:${word}` }
-    const stateless = {
-      input: [question, ...(first.output as ResponseInputItem[]), item],
-      store: false,
-    }
-    expect((await client.responses.create(stateless)).output_text).toContain(quoted)
+    const input = [question, ...(first.output as ResponseInputItem[]), item]
+    expect((await client.responses.create({ input, store: false })).output_text).toContain(quoted)
   },
 )

@@ -117,9 +117,8 @@ test('a reference takes an item from the conversation or from another response t
     const { json } = await respond(sandbox, [question, reference, output], { store: false })
     expect(json.output[0].content[0].text).toContain('clear sky')
   }
-  const chained = await respond(sandbox, [{ type: 'item_reference', id: item.id }, output], {
-    previous_response_id: first.json.id,
-  })
+  const more = { previous_response_id: first.json.id }
+  const chained = await respond(sandbox, [{ type: 'item_reference', id: item.id }, output], more)
   expect(chained.json.output[0].content[0].text).toContain('clear sky')
   const unstored = await respond(sandbox, 'sandbox:function', { store: false })
   const lost = await respond(sandbox, [{ type: 'item_reference', id: unstored.json.output[0].id }])

@@ -17,7 +17,16 @@ async function faultsOf(schema: object): Promise<unknown[]> {
   return values.filter((value) => !validate(value)).map((value) => ({ value, errors: validate.errors }))
 }
 
-const node = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }
+const text = { type: 'string' }
+const node = { type: 'object', properties: { name: text }, required: ['name'] }
+const tail = { anyOf: [{ $ref: '#/$defs/list' }, { type: 'null' }] }
+const list = {
+  type: 'object',
+  properties: { value: { type: 'integer' }, next: tail },
+  required: ['value', 'next'],
+  additionalProperties: false,
+}
+const kids = { type: 'array', items: { $ref: '#' } }
 
 test.for<readonly [string, object]>([
   ['object', { type: 'object', properties: { a: { type: 'string' }, b: { type: 'null' } }, required: ['a'] }],
@@ -25,10 +34,7 @@ test.for<readonly [string, object]>([
   ['const', { const: { a: [1] } }],
   ['empty array', { type: 'array', maxItems: 0 }],
   ['unique items', { type: 'array', items: { enum: ['a', 'b', 'c'] }, minItems: 3, uniqueItems: true }],
-  [
-    'tuple',
-    { type: 'array', prefixItems: [{ type: 'string' }, { type: 'integer' }], items: false, minItems: 2 },
-  ],
+  ['tuple', { type: 'array', prefixItems: [text, { type: 'integer' }], items: false, minItems: 2 }],
   ['contains', { type: 'array', contains: { const: 7 } }],
   ['integer range', { type: 'integer', minimum: 3, maximum: 4 }],
   ['negative integers', { type: 'integer', maximum: -5 }],
@@ -39,27 +45,8 @@ test.for<readonly [string, object]>([
   ['oneOf', { oneOf: [{ ...node, properties: { name: { const: 'x' } } }, { type: 'integer' }] }],
   ['allOf', { allOf: [node, { properties: { age: { type: 'integer', minimum: 1 } }, required: ['age'] }] }],
   ['definitions with escapes', { definitions: { 'a/b': { type: 'integer' } }, $ref: '#/definitions/a~1b' }],
-  [
-    'a list that refers to itself',
-    {
-      $defs: {
-        list: {
-          type: 'object',
-          properties: {
-            value: { type: 'integer' },
-            next: { anyOf: [{ $ref: '#/$defs/list' }, { type: 'null' }] },
-          },
-          required: ['value', 'next'],
-          additionalProperties: false,
-        },
-      },
-      $ref: '#/$defs/list',
-    },
-  ],
-  [
-    'a tree without an end of its own',
-    { ...node, properties: { ...node.properties, kids: { type: 'array', items: { $ref: '#' } } } },
-  ],
+  ['a list that refers to itself', { $defs: { list }, $ref: '#/$defs/list' }],
+  ['a tree without an end of its own', { ...node, properties: { ...node.properties, kids } }],
   ['no type at all', {}],
 ])('%s', async ([, schema]) => {
   expect(await faultsOf(schema)).toEqual([])

@@ -41,21 +41,15 @@ test.each([
 })
 
 test.skipIf(!hasFfmpeg)('ffprobe tells what was asked for (needs ffmpeg)', () => {
-  const { stdout } = spawnSync(
-    'ffprobe',
-    ['-v', 'error', '-of', 'json', '-show_streams', '-show_format', '-i', 'pipe:0'],
-    { input: drawFilm(film({ width: 720, height: 1280, seconds: 3 })) },
-  )
-  const coding = {
-    codec_name: 'h264',
-    profile: 'Constrained Baseline',
-    pix_fmt: 'yuv420p',
-    color_space: 'bt709',
-  }
+  const words = '-v error -of json -show_streams -show_format -i pipe:0'.split(' ')
+  const input = drawFilm(film({ width: 720, height: 1280, seconds: 3 }))
+  const { stdout } = spawnSync('ffprobe', words, { input })
+  const coding = { codec_name: 'h264', profile: 'Constrained Baseline' }
+  const colours = { pix_fmt: 'yuv420p', color_space: 'bt709' }
   const shape = { width: 720, height: 1280, display_aspect_ratio: '9:16' }
   const time = { avg_frame_rate: '24/1', nb_frames: '72', duration: '3.000000' }
   expect(JSON.parse(stdout.toString())).toMatchObject({
-    streams: [{ ...coding, ...shape, ...time }],
+    streams: [{ ...coding, ...colours, ...shape, ...time }],
     format: { duration: '3.000000' },
   })
 })

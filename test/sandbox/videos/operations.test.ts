@@ -87,10 +87,8 @@ test('the same request to the same seed is the same film; its own seed makes it 
 
 test('what is withheld is counted, with reasons', async () => {
   const all = await finished({ sampleCount: 2 }, { instances: [{ prompt: 'a boat sandbox:filtered' }] })
-  expect(all.result).toEqual({
-    raiMediaFilteredCount: 2,
-    raiMediaFilteredReasons: [expect.stringContaining('withheld'), expect.any(String)],
-  })
+  const raiMediaFilteredReasons = [expect.stringContaining('withheld'), expect.any(String)]
+  expect(all.result).toEqual({ raiMediaFilteredCount: 2, raiMediaFilteredReasons })
   const some = await finished({ sampleCount: 3 }, { headers: { 'x-sandbox-scenario': 'fewer' } })
   expect([some.result.generatedSamples.length, some.result.raiMediaFilteredCount]).toEqual([2, 1])
   const none = await finished({}, { model: 'sandbox-empty' })
@@ -171,9 +169,7 @@ test.each<[string, Json, Json?]>([
   const sandbox = await runningSandbox()
   const body = { parameters, instances }
   const { json } = await call(sandbox, '/v1beta/models/any:predictLongRunning', body)
-  expect(json.error).toMatchObject({
-    code: 400,
-    details: [{ fieldViolations: expect.arrayContaining([expect.objectContaining({ field })]) }],
-  })
+  const fieldViolations = expect.arrayContaining([expect.objectContaining({ field })])
+  expect(json.error).toMatchObject({ code: 400, details: [{ fieldViolations }] })
   expect(sandbox.created()).toBe(0)
 })
