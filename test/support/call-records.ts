@@ -5,10 +5,7 @@ import { fakeClock } from './fake-clock.ts'
 /** A call to be recorded; without an id it gets one. */
 export type RecordedCall = Partial<CallEnd & CallWords> & { readonly id?: string }
 
-/**
- * Records a call that has ended.
- * @param now when it ended: milliseconds since 1970
- */
+/** Records a call that has ended. @param now when it ended: milliseconds since 1970 */
 export async function recordCall(
   stateFolder: string,
   { id, arguments: words, read_stdin, prompt, request, reply, ...call }: RecordedCall,
@@ -25,9 +22,6 @@ export async function recordCall(
   }
   const said = { arguments: words, read_stdin, prompt, request, reply }
   const kept = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
-  await new CallBook(stateFolder, fakeClock({ start: now, random: Math.random })).end(
-    id === undefined ? [] : [id],
-    end,
-    words && kept,
-  )
+  const book = new CallBook(stateFolder, fakeClock({ start: now, random: Math.random }))
+  await book.end(id === undefined ? [] : [id], end, words && kept)
 }

@@ -30,11 +30,9 @@ export function canaryKey(): string {
  */
 export function expectNoKey(where: string, text: string | Buffer, key: string): void {
   const searched = (typeof text === 'string' ? text : text.toString('latin1')).toLowerCase()
-  const found = Object.entries(formsOf(key)).filter(([, form]) => searched.includes(form.toLowerCase()))
-  expect(
-    found.map(([name]) => name),
-    `forms of the key in ${where}`,
-  ).toEqual([])
+  const forms = Object.entries(formsOf(key)).filter(([, form]) => searched.includes(form.toLowerCase()))
+  const names = forms.map(([name]) => name)
+  expect(names, `forms of the key in ${where}`).toEqual([])
 }
 
 /** The same for the names and contents of all files below a folder. */

@@ -14,17 +14,13 @@ export interface Certificate {
 const program = 'openssl'
 export const canMakeCertificates = spawnSync(program, ['version']).status === 0
 
-interface CertificateOptions {
-  /** Whether its time was over yesterday. */
-  readonly isExpired?: boolean
-  /** Whether an authority that nobody knows has signed it. */
-  readonly isOfAuthority?: boolean
-}
-
-/** A fresh certificate for these names, such as `IP:127.0.0.1` or `DNS:localhost`. Needs `openssl`. */
+/**
+ * A fresh certificate for these names, such as `IP:127.0.0.1` or `DNS:localhost`. Needs `openssl`. Its time may be over since
+ * yesterday, and an authority that nobody knows may have signed it.
+ */
 export function makeCertificate(
   names = 'IP:127.0.0.1,DNS:localhost',
-  { isExpired = false, isOfAuthority = false }: CertificateOptions = {},
+  { isExpired = false, isOfAuthority = false } = {},
 ): Certificate {
   const folder = temporaryFolder()
   const path = (name: string) => join(folder, name)

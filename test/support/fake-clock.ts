@@ -12,20 +12,9 @@ export interface FakeClock extends Clock {
   readonly pendingTimers: number
 }
 
-interface PendingTimer {
-  readonly due: number
-  readonly callback: () => void
-}
-
 /** A clock that stands still until told to move. Starts at 2026-01-01T00:00:00Z; chance is always one half. */
-export function fakeClock({
-  start = Date.UTC(2026, 0, 1),
-  random = () => 0.5,
-}: {
-  readonly start?: number
-  readonly random?: () => number
-} = {}): FakeClock {
-  const timers = new Set<PendingTimer>()
+export function fakeClock({ start = Date.UTC(2026, 0, 1), random = (): number => 0.5 } = {}): FakeClock {
+  const timers = new Set<{ due: number; callback: () => void }>()
   let elapsed = 0
   return {
     now: () => start + elapsed,
@@ -55,6 +44,6 @@ export function fakeClock({
 }
 
 /** Of those due at once the one that was set first. */
-function earliest(timers: Iterable<PendingTimer>, until: number): PendingTimer | undefined {
+function earliest<Timer extends { due: number }>(timers: Iterable<Timer>, until: number): Timer | undefined {
   return [...timers].filter(({ due }) => due <= until).toSorted((one, other) => one.due - other.due)[0]
 }

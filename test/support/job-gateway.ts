@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { onTestFinished } from 'vitest'
+import { listenForTest } from './local-server.ts'
 
 /** What a gateway sees of a job, in order. */
 export const moments = [
@@ -79,11 +78,8 @@ export async function jobGateway({ film, stopAt, lookUps = 2 }: JobGatewayOption
     if (count === 2) await reach('second-look-up')
     if (count <= lookUps) return answer(response, { name })
     const uri = `/films/${name.split('/').at(-1)}`
-    await answer(response, {
-      name,
-      done: true,
-      response: { generateVideoResponse: { generatedSamples: [{ video: { uri } }] } },
-    })
+    const generateVideoResponse = { generatedSamples: [{ video: { uri } }] }
+    await answer(response, { name, done: true, response: { generateVideoResponse } })
     await reach('completion-told')
   }
   async function serve(job: number, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -118,10 +114,5 @@ export async function jobGateway({ film, stopAt, lookUps = 2 }: JobGatewayOption
     // A client that was killed in the middle of its request is what these tests are about.
     done.catch(() => {})
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(async () => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, created, seen }
+  return { url: await listenForTest(server), asked, created, seen }
 }

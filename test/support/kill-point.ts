@@ -41,11 +41,9 @@ function nameOf(subject: unknown): string {
 
 type Method = (this: unknown, ...values: unknown[]) => unknown
 
-function watch(
-  owner: object,
-  names: readonly string[],
-  subjectOf: (self: unknown, first: unknown) => unknown,
-): void {
+type Subject = (self: unknown, first: unknown) => unknown
+
+function watch(owner: object, names: readonly string[], subjectOf: Subject): void {
   const methods = owner as Record<string, Method>
   for (const name of names) {
     const original = methods[name]!
@@ -67,11 +65,8 @@ if (isMainThread) {
   const changes = 'mkdir rename link unlink rm rmdir copyFile writeFile utimes chmod'.split(' ')
   watch(promises, changes, first)
   watch(fs, [...changes, 'ftruncate', 'fsync', 'fdatasync', 'write', 'writev'], first)
-  watch(
-    fs,
-    [...changes, 'write'].map((name) => `${name}Sync`),
-    first,
-  )
+  const syncChanges = [...changes, 'write'].map((name) => `${name}Sync`)
+  watch(fs, syncChanges, first)
   watch(Socket.prototype, ['write'], () => 'socket')
   // Opening a file makes it, or empties it, when it is for writing.
   const { open } = promises

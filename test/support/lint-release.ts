@@ -11,10 +11,6 @@ import { basename } from 'node:path'
 import { parse } from 'yaml'
 import { isInstalled } from './shell-session.ts'
 
-interface Workflow {
-  readonly jobs: Readonly<Record<string, { readonly steps?: readonly Step[] }>>
-}
-
 interface Step {
   readonly name?: string
   readonly run?: string
@@ -55,20 +51,14 @@ function releaseFiles(): string[] {
 }
 
 async function workflowProblems(text: string, path: string): Promise<string[]> {
-  const found = await runLint(text, path)
-  return [
-    ...found
-      .filter(
-        ({ message }) => message && !newerRunners.some((label) => message.startsWith(`label "${label}"`)),
-      )
-      .map(({ line, message }) => `${line}: ${message}`),
-    ...scriptProblems(text),
-  ]
+  const isKnown = (message: string) => newerRunners.some((label) => message.startsWith(`label "${label}"`))
+  const found = (await runLint(text, path)).filter(({ message }) => message && !isKnown(message))
+  return [...found.map(({ line, message }) => `${line}: ${message}`), ...scriptProblems(text)]
 }
 
 /** What the scripts of a workflow are is known before they run: those of bash, with something in place of `${{ … }}`; runners set -e. */
 function scriptProblems(text: string): string[] {
-  const { jobs } = parse(text) as Workflow
+  const { jobs } = parse(text) as { jobs: Record<string, { steps?: readonly Step[] }> }
   return Object.entries(jobs).flatMap(([job, { steps = [] }]) =>
     steps.flatMap(({ name, run, shell = 'bash' }, index) =>
       run === undefined || shell !== 'bash'
@@ -82,10 +72,8 @@ function scriptProblems(text: string): string[] {
 
 function shellProblems(script: string, options: readonly string[] = []): string[] {
   if (!isInstalled('shellcheck')) return []
-  const { stdout } = spawnSync('shellcheck', ['--format=gcc', ...options, '-'], {
-    input: script,
-    encoding: 'utf8',
-  })
+  const words = ['--format=gcc', ...options, '-']
+  const { stdout } = spawnSync('shellcheck', words, { input: script, encoding: 'utf8' })
   return stdout.split('\n').flatMap((line) => (line === '' ? [] : [line.replace(/^-:/, '')]))
 }
 

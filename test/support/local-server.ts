@@ -1,3 +1,4 @@
+import type { Server as HttpServer } from 'node:http'
 import { createServer as createPlainServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { createServer as createTlsServer } from 'node:tls'
@@ -95,6 +96,16 @@ export async function localServer(
   })
   const url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`
   return Object.assign(seen, { url, port })
+}
+
+/** Lets a server listen on loopback until the test ends. @returns its URL */
+export async function listenForTest(server: HttpServer): Promise<string> {
+  const port = await listen(server)
+  onTestFinished(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  return `http://127.0.0.1:${port}`
 }
 
 /** A port on which nothing listens. */
@@ -220,13 +231,10 @@ function headOf(bytes: Buffer): string | undefined {
 }
 
 function headersOf(head: string): Record<string, string> {
-  return Object.fromEntries(
-    head
-      .split('\r\n')
-      .slice(1)
-      .map((line) => [
-        line.slice(0, line.indexOf(':')).toLowerCase(),
-        line.slice(line.indexOf(':') + 1).trim(),
-      ]),
-  )
+  const lines = head.split('\r\n').slice(1)
+  const fields = lines.map((line) => {
+    const colon = line.indexOf(':')
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
+  })
+  return Object.fromEntries(fields) as Record<string, string>
 }

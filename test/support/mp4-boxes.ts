@@ -43,10 +43,7 @@ export function mp4Facts(bytes: Buffer) {
     types: boxes.map(({ type }) => type),
     width: header.readUInt32BE(76) / 65_536,
     height: header.readUInt32BE(80) / 65_536,
-    seconds: [
-      movie.readUInt32BE(16) / movie.readUInt32BE(12),
-      media.readUInt32BE(16) / media.readUInt32BE(12),
-    ],
+    seconds: [movie, media].map((clock) => clock.readUInt32BE(16) / clock.readUInt32BE(12)),
     frames: count,
     /** Numbers of the frames that a player can begin with, from 1. */
     syncFrames: Array.from({ length: sync.readUInt32BE(4) }, (_, index) => sync.readUInt32BE(8 + index * 4)),

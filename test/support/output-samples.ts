@@ -135,10 +135,7 @@ export const sampleCallDocument: CallDocument = {
   },
 }
 
-export const sampleClearing: LogClearDocument = {
-  ...documentOf('log clear'),
-  removed: 3,
-}
+export const sampleClearing: LogClearDocument = { ...documentOf('log clear'), removed: 3 }
 
 const sampleInspection: Inspection = {
   path: 'boat.png',
@@ -197,10 +194,7 @@ export const sampleEvents = {
   },
   'prompt-block': { type: 'prompt-block', reason: 'SAFETY', message: null },
   'image-data': { type: 'image-data', mime_type: 'image/png', base64: 'iVBORw0KGgo=', partial: false },
-  'file-save': {
-    type: 'file-save',
-    file: pngFile,
-  },
+  'file-save': { type: 'file-save', file: pngFile },
   'retry-wait': {
     type: 'retry-wait',
     attempt: 1,
@@ -257,9 +251,8 @@ export const sampleEvents = {
     id: 'video_1',
     index: 1,
     file: {
+      ...pngFile,
       path: 'a.mp4',
-      bytes: 8,
-      sha256,
       mime_type: 'video/mp4',
       format: 'mp4',
       width: 1280,
@@ -313,8 +306,7 @@ export const sampleDocument: TextDocument = {
 }
 
 export const sampleVideoDocument: VideoDocument = {
-  version: 1,
-  command: 'wait',
+  ...documentOf('wait'),
   model: 'video-model',
   id: 'video_1',
   kind: 'video',
@@ -338,20 +330,17 @@ export const sampleVideoDocument: VideoDocument = {
 }
 
 export const sampleModels: ModelsDocument = {
-  version: 1,
-  command: 'models',
+  ...documentOf('models'),
   gateway: 'https://gateway.example/',
   models: [sampleModel],
   request_id: 'req_1',
-  warnings: [],
 }
 
 const { version: _, command: __, cost: ___, ...sampleOutcome } = sampleVideoDocument
 
 /** One job that came to its end, and one of which nothing was heard. */
 export const sampleVideosDocument: VideosDocument = {
-  version: 1,
-  command: 'wait',
+  ...documentOf('wait'),
   videos: [
     { ...sampleOutcome, error: null },
     {
@@ -366,20 +355,14 @@ export const sampleVideosDocument: VideosDocument = {
   warnings: ['video_1: odd'],
 }
 
-export const sampleJobList: JobListDocument = {
-  version: 1,
-  command: 'jobs',
-  jobs: [sampleJob],
-  warnings: [],
-}
+export const sampleJobList: JobListDocument = { ...documentOf('jobs'), jobs: [sampleJob] }
 
 export function textDelta(text: string, index = 0): OutputEvent {
   return { type: 'text-delta', index, text }
 }
 
 export const sampleInspections: InspectionDocument = {
-  version: 1,
-  command: 'inspect',
+  ...documentOf('inspect'),
   files: [sampleInspection, { ...sampleInspection, made_with: null }],
   failures: [sampleEvents['file-fail'].failure],
   warnings: ['odd'],

@@ -8,10 +8,7 @@ const validators = new Map<OutputSchemaName, Promise<ValidateFunction>>()
  * Holds a document against a schema as `modelgate schema` prints it, closed: a field that it does not know is wrong.
  * @returns what is wrong, in words; nothing when all is right
  */
-export async function problemsBySchema(
-  name: OutputSchemaName,
-  document: unknown,
-): Promise<readonly string[]> {
+export async function problemsBySchema(name: OutputSchemaName, document: unknown) {
   let compiling = validators.get(name)
   if (compiling === undefined) validators.set(name, (compiling = compile(name)))
   const validate = await compiling
@@ -23,9 +20,7 @@ export async function problemsBySchema(
 
 async function compile(name: OutputSchemaName): Promise<ValidateFunction> {
   const { out } = await runMain(['schema', name])
-  const closed = JSON.stringify(JSON.parse(out)).replaceAll(
-    '"type":"object",',
-    '"type":"object","additionalProperties":false,',
-  )
+  const open = '"type":"object",'
+  const closed = JSON.stringify(JSON.parse(out)).replaceAll(open, `${open}"additionalProperties":false,`)
   return new Ajv2020({ strict: true, allowUnionTypes: true }).compile(JSON.parse(closed) as object)
 }

@@ -76,17 +76,11 @@ function checkFiles(paths: readonly string[]): void {
       .map((name) => `docs/${name}`),
     ...readdirSync(join(root, 'completions')).map((name) => `completions/${name}`),
   ]
-  assert.deepEqual(
-    wanted.filter((path) => !paths.includes(path)),
-    [],
-    'missing from the package',
-  )
+  const missing = wanted.filter((path) => !paths.includes(path))
+  assert.deepEqual(missing, [], 'missing from the package')
   const isBundled = (path: string) => /^dist\/[\w-]+\.(?:cjs|wasm)$/.test(path)
-  assert.deepEqual(
-    paths.filter((path) => !wanted.includes(path) && !isBundled(path)),
-    [],
-    'does not belong into the package',
-  )
+  const strange = paths.filter((path) => !wanted.includes(path) && !isBundled(path))
+  assert.deepEqual(strange, [], 'does not belong into the package')
 }
 
 function install(tarball: string): void {
@@ -118,10 +112,8 @@ function checkRuns(): void {
   const program = join(project, 'node_modules/.bin/modelgate')
   assert.equal(run(program, ['--version'], project), `${own!.version}\n`)
   assert.match(run(program, ['--help'], project), /modelgate respond --sandbox/)
-  const document = JSON.parse(run(program, ['generate', '--sandbox', '--json', 'hello'], project)) as {
-    command: string
-    text: string
-  }
+  const json = run(program, ['generate', '--sandbox', '--json', 'hello'], project)
+  const document = JSON.parse(json) as { command: string; text: string }
   assert.equal(document.command, 'generate')
   const [path] = run(program, ['image', 'create', '--sandbox', 'a boat'], project).split('\n')
   assert.match(path!, /^a-boat-.*\.png$/)

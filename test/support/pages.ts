@@ -25,13 +25,10 @@ export interface CodeBlock {
 }
 
 export function codeBlocks(page: string): CodeBlock[] {
-  return [...page.matchAll(/^```([\w-]*)\n([^]*?)^```$/gm)].map(
-    ({ 1: language = '', 2: text = '', index }) => ({
-      language,
-      text,
-      line: page.slice(0, index).split('\n').length + 1,
-    }),
-  )
+  const blocks = [...page.matchAll(/^```([\w-]*)\n([^]*?)^```$/gm)]
+  return blocks.map(({ 1: language = '', 2: text = '', index }) => {
+    return { language, text, line: page.slice(0, index).split('\n').length + 1 }
+  })
 }
 
 /** The page without its blocks of code. */
@@ -45,15 +42,8 @@ export const commandPages = userPages.filter((page) => !page.endsWith('/wire-not
 const shells: ReadonlySet<string> = new Set(['sh', 'bash', 'console'])
 const workflows = ['examples/workflow.yaml', 'examples/pipelines/workflow.yaml']
 
-/** Lines of a page that call the program in a shell. */
-interface ShellBlock {
-  readonly page: string
-  readonly line: number
-  readonly script: string
-}
-
-/** Of all pages and of the workflows among the examples. */
-export function shellBlocks(): ShellBlock[] {
+/** The lines of all pages, and of the workflows among the examples, that call the program in a shell. */
+export function shellBlocks() {
   return commandPages
     .flatMap((page) => codeBlocks(readPage(page)).map((block) => ({ page, ...block })))
     .concat(workflows.map((page) => ({ page, language: 'yaml', text: readPage(page), line: 1 })))

@@ -62,6 +62,10 @@ function referenceTo(text: string): Reference {
 }
 const sourceOf = (text: string) => (text.startsWith('@') ? { reference: referenceTo(text) } : { path: text })
 
+export interface TaskChanges extends Partial<Task> {
+  readonly upstream?: ReadonlyMap<string, UpstreamResult>
+}
+
 /** A project in a folder of its own, and what runs its tasks on the gateway at this address. */
 export function taskBench(
   url: string,
@@ -101,13 +105,7 @@ export function taskBench(
     rescueFolder: join(folder, 'rescued'),
   }
   const jobs: string[] = []
-  const taskOf = (
-    instance: Instance,
-    {
-      upstream = new Map(),
-      ...overrides
-    }: Partial<Task> & { upstream?: ReadonlyMap<string, UpstreamResult> } = {},
-  ): Task => ({
+  const taskOf = (instance: Instance, { upstream = new Map(), ...overrides }: TaskChanges = {}): Task => ({
     instance,
     key: 'k'.repeat(64),
     variant: 1,

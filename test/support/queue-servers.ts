@@ -54,10 +54,8 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
   if (user !== undefined) chownSync(folder, user.uid, user.gid)
   const options = { ...user, cwd: folder, env: { PATH: process.env['PATH'], LC_ALL: 'C' } }
   const flags = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--no-instructions']
-  const { status, stderr } = spawnSync(join(postgresPrograms!, 'initdb'), flags, {
-    ...options,
-    encoding: 'utf8',
-  })
+  const initdb = join(postgresPrograms!, 'initdb')
+  const { status, stderr } = spawnSync(initdb, flags, { ...options, encoding: 'utf8' })
   if (status !== 0) throw new Error(`initdb ended with ${status}: ${stderr}`)
   const all = {
     port: String(port),
@@ -68,15 +66,12 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
     logging_collector: 'off',
     ...settings,
   }
+  const words = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const program = join(postgresPrograms!, 'postgres')
   return keepServer({
     folder,
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
-    spawn: () =>
-      spawn(
-        join(postgresPrograms!, 'postgres'),
-        ['-D', data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-        { ...options, stdio: ['ignore', 'ignore', 'pipe'] },
-      ),
+    spawn: () => spawn(program, ['-D', data, ...words], { ...options, stdio: ['ignore', 'ignore', 'pipe'] }),
     isReady: /database system is ready to accept/,
     // The fast shutdown: it ends connections rather than waiting for them.
     stopSignal: 'SIGINT',

@@ -2,17 +2,13 @@ import { connect } from 'node:net'
 import { onTestFinished } from 'vitest'
 import type { Sandbox } from '../../src/sandbox/start-sandbox.ts'
 
-/**
- * Sends a body without an HTTP client in between, in pieces of a size, and waits for the end of the answer.
- * @param leaves whether the client goes away instead of sending as much as it announced
- */
+/** Sends a body without an HTTP client in between, in pieces of a size, and waits for the end of the answer. */
 export async function rawForm(
   sandbox: Sandbox,
   path: string,
   body: Buffer,
   contentType: string,
   size = 4096,
-  leaves = false,
 ): Promise<{ readonly bytes: string }> {
   const { hostname, port, host } = new URL(sandbox.url)
   const socket = connect(Number(port), hostname)
@@ -27,13 +23,12 @@ export async function rawForm(
     `host: ${host}`,
     'authorization: Bearer test-key',
     `content-type: ${contentType}`,
-    `content-length: ${leaves ? body.length + 1000 : body.length}`,
+    `content-length: ${body.length}`,
     'connection: close',
   ]
   socket.write(`${head.join('\r\n')}\r\n\r\n`)
   for (let at = 0; at < body.length; at += size) {
     await new Promise((written) => socket.write(body.subarray(at, at + size), written))
   }
-  if (leaves) socket.destroy()
   return promise
 }

@@ -22,13 +22,8 @@ export async function recorder(
 ) {
   /** What was reported. */
   const lines: string[] = []
-  const upstream = createUpstream({
-    baseUrl: new URL(upstreamUrl),
-    key: key ?? undefined,
-    clock: systemClock,
-    headers: {},
-    connectMs: 10_000,
-  })
+  const gateway = { baseUrl: new URL(upstreamUrl), key: key ?? undefined }
+  const upstream = createUpstream({ ...gateway, clock: systemClock, headers: {}, connectMs: 10_000 })
   const files = { cwd: folder, platform: process.platform, clock, signal: new AbortController().signal }
   const record = { folder, files, upstream, secrets: [], report: (line: string) => void lines.push(line) }
   const sandbox = await runningSandbox({ clock, ...options, recordings: { record } })

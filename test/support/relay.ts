@@ -10,14 +10,13 @@ export async function startRelay(url: string) {
   const server = createServer((socket) => {
     const upstream = connect(Number(new URL(url).port), '127.0.0.1')
     sockets.add(socket).add(upstream)
-    for (const [one, other] of [
-      [socket, upstream],
-      [upstream, socket],
-    ] as const) {
+    const join = (one: Socket, other: Socket) => {
       one.on('error', () => other.destroy())
       one.on('close', () => sockets.delete(one))
       one.pipe(other)
     }
+    join(socket, upstream)
+    join(upstream, socket)
   })
   const listen = async (port: number) => {
     server.listen(port, '127.0.0.1')

@@ -71,11 +71,9 @@ export const failedInstance: run.RunInstance = {
 }
 
 export const sampleRun: run.RunDocument = {
-  version: 1,
+  ...shop,
   command: 'run',
   mode: 'run',
-  manifest: 'modelgate.yaml',
-  folder: '/work/shop',
   sandbox: false,
   run: '20261122-1',
   shard: null,

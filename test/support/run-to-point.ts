@@ -32,10 +32,7 @@ export async function runToPoint(
 }
 
 /** Where each kind of thing is done first, and last: to a file, whose name is taken without what is chance in it. */
-export function namedPoints(points: readonly string[]): {
-  readonly first: number[]
-  readonly last: number[]
-} {
+export function namedPoints(points: readonly string[]) {
   const [first, last] = [new Map<string, number>(), new Map<string, number>()]
   for (const [at, point] of points.entries()) {
     const name = point.replace(/^\d+ /, '').replaceAll(/[0-9a-f]{8,}|\b[0-9a-f]{2}\b|\d+|-#/g, '#')

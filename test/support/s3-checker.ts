@@ -1,8 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { onTestFinished } from 'vitest'
+import { listenForTest } from './local-server.ts'
 
 /** What goes wrong with one request. */
 export type S3Fault =
@@ -109,20 +108,15 @@ export async function s3Checker(options: S3CheckerOptions) {
     if (id !== keys.accessKeyId) throw new Refused(403, 'InvalidAccessKeyId')
     if (scopeRegion !== region) throw new Refused(400, 'AuthorizationHeaderMalformed')
     const signed = names.split(';')
-    const needed = [
-      'host',
-      ...Object.keys(given).filter((name) => name.startsWith('x-amz-') || name.startsWith('if-')),
-    ]
+    const needed = ['host', ...Object.keys(given).filter((name) => /^(?:x-amz|if)-/.test(name))]
     if (!needed.every((name) => signed.includes(name))) throw new Refused(403, 'AccessDenied')
     const date = given['x-amz-date'] ?? ''
     const time = Date.parse(date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))
     if (!(Math.abs(time - now()) <= maxSkew) || !date.startsWith(day!))
       throw new Refused(403, 'RequestTimeTooSkewed')
     if (given['x-amz-security-token'] !== keys.sessionToken) throw new Refused(403, 'InvalidToken')
-    const right = signatureOf(
-      { method: request.method!, target: request.url!, headers: given },
-      keys.secretAccessKey,
-    )
+    const asked = { method: request.method!, target: request.url!, headers: given }
+    const right = signatureOf(asked, keys.secretAccessKey)
     if (!timingSafeEqual(Buffer.from(right), Buffer.from(signature)))
       throw new Refused(403, 'SignatureDoesNotMatch')
   }
@@ -188,13 +182,8 @@ export async function s3Checker(options: S3CheckerOptions) {
       response.end(request.method === 'HEAD' ? undefined : errorText(error.code))
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(async () => {
-    server.closeAllConnections()
-    await new Promise((resolve) => server.close(resolve))
-  })
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: await listenForTest(server),
     objects,
     requests,
     headers,

@@ -72,8 +72,7 @@ function hasCome(bytes: string, when: string | RegExp): boolean {
 /** What a person sees, scrolled-off lines included, without blanks at the end. */
 export function linesOf(terminal: Terminal): string[] {
   const { active } = terminal.buffer
-  const lines = Array.from({ length: active.length }, (_, index) => {
-    return active.getLine(index)?.translateToString(true) ?? ''
-  })
+  const lineAt = (index: number) => active.getLine(index)?.translateToString(true) ?? ''
+  const lines = Array.from({ length: active.length }, (_, index) => lineAt(index))
   return lines.slice(0, lines.findLastIndex((line) => line !== '') + 1)
 }

@@ -61,10 +61,7 @@ export async function typeAndTab(
     const shown = /<<(.*?)>>/s.exec(seen)?.[1]
     if (shown !== undefined) resolve(shown)
   })
-  terminal.write(
-    setups[shell](script)
-      .map((command) => `${command}\r`)
-      .join(''),
-  )
+  const commands = setups[shell](script).map((command) => `${command}\r`)
+  terminal.write(commands.join(''))
   return promise
 }

@@ -31,11 +31,8 @@ export function testImages(width: number, height = width): ReturnType<typeof enc
 
 async function encodeAll(width: number, height: number) {
   const picture = testPicture(width, height)
-  const [png, jpeg, webp] = await Promise.all([
-    encodePng(picture),
-    encodeJpeg(picture, 90),
-    encodeWebp(picture, 90),
-  ])
+  const encoding = [encodePng(picture), encodeJpeg(picture, 90), encodeWebp(picture, 90)] as const
+  const [png, jpeg, webp] = await Promise.all(encoding)
   return { png, jpeg, webp }
 }
 

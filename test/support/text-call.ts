@@ -41,19 +41,11 @@ export function wholeCall(argv: readonly string[], overrides: TestOverrides = {}
 }
 
 /** The body that a call would send. */
-export async function bodyOf(
-  command: TextCommand,
-  argv: readonly string[],
-  overrides: TestOverrides = {},
-): Promise<Record<string, unknown>> {
-  return (await textCall(command, argv, overrides)).request.body
+export async function bodyOf(...call: Parameters<typeof textCall>): Promise<Record<string, unknown>> {
+  return (await textCall(...call)).request.body
 }
 
 /** What a call is refused with: exit code, lines of the message, hint. Throws when it would have been sent. */
-export function refusalOf(
-  command: TextCommand,
-  argv: readonly string[],
-  overrides: TestOverrides = {},
-): Promise<Refusal> {
-  return refusalBy(textCall(command, argv, overrides))
+export function refusalOf(...call: Parameters<typeof textCall>): Promise<Refusal> {
+  return refusalBy(textCall(...call))
 }

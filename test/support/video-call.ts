@@ -26,10 +26,7 @@ export function videoCall(argv: readonly string[], overrides: TestOverrides = {}
 }
 
 /** What a call is refused with. Throws when it would have been sent. */
-export async function videoRefusal(
-  argv: readonly string[],
-  overrides: TestOverrides = {},
-): Promise<Omit<Refusal, 'hint'>> {
-  const { hint: _, ...refusal } = await refusalBy(videoCall(argv, overrides))
+export async function videoRefusal(...call: Parameters<typeof videoCall>): Promise<Omit<Refusal, 'hint'>> {
+  const { hint: _, ...refusal } = await refusalBy(videoCall(...call))
   return refusal
 }

@@ -34,13 +34,8 @@ export async function afterwards(begun: Promise<Answer>, clock: FakeClock): Prom
 
 /** Fetches bytes; redirects are not followed. */
 export async function fetchBytes(url: string, headers: Record<string, string> = {}) {
-  const response = await fetch(url, {
-    headers: { authorization: 'Bearer test-key', ...headers },
-    redirect: 'manual',
-  })
-  return {
-    status: response.status,
-    headers: response.headers,
-    bytes: Buffer.from(await response.arrayBuffer()),
-  }
+  const all = { authorization: 'Bearer test-key', ...headers }
+  const response = await fetch(url, { headers: all, redirect: 'manual' })
+  const bytes = Buffer.from(await response.arrayBuffer())
+  return { status: response.status, headers: response.headers, bytes }
 }

@@ -50,13 +50,10 @@ async function watchArguments(canary: string): Promise<() => Promise<readonly st
 /** Where the program would write if it did not keep to the folders that tests give it, and what tests have left. */
 function placesOutside(since: number): string[] {
   const home = homedir()
-  const own = ['.config/modelgate', '.local/state/modelgate', '.cache/modelgate'].map((name) =>
-    join(home, name),
-  )
-  const left = readdirSync(tmpdir())
-    .filter((name) => name.includes('modelgate'))
-    .map((name) => join(tmpdir(), name))
-  return [...own, ...left].filter(
+  const names = ['.config/modelgate', '.local/state/modelgate', '.cache/modelgate']
+  const left = readdirSync(tmpdir()).filter((name) => name.includes('modelgate'))
+  const paths = [...names.map((name) => join(home, name)), ...left.map((name) => join(tmpdir(), name))]
+  return paths.filter(
     (path) => existsSync(path) && statSync(path).isDirectory() && statSync(path).mtimeMs >= since,
   )
 }

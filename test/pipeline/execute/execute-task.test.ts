@@ -4,9 +4,9 @@ import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { ModelgateError } from '../../../src/errors.ts'
 import { executeTask } from '../../../src/pipeline/execute/execute-task.ts'
-import type { ExecuteCall, Task } from '../../../src/pipeline/execute/task.ts'
+import type { ExecuteCall } from '../../../src/pipeline/execute/task.ts'
 import type { Instance } from '../../../src/pipeline/manifest/manifest.ts'
-import { refuseChanged, type UpstreamResult } from '../../../src/pipeline/manifest/request-body.ts'
+import { refuseChanged } from '../../../src/pipeline/manifest/request-body.ts'
 import { nameWarnings } from '../../../src/pipeline/run/make.ts'
 import type { FaultRule } from '../../../src/sandbox/start-sandbox.ts'
 import { images, red, blue } from '../../program/images/replies.ts'
@@ -19,6 +19,7 @@ import {
   textField,
   textOfField,
   valueField,
+  type TaskChanges,
 } from '../../support/pipeline-task.ts'
 import { runningSandbox } from '../../support/running-sandbox.ts'
 import { end, head, json, readAll, write, type ServerReply } from '../../support/server-replies.ts'
@@ -29,11 +30,10 @@ import { digestOf } from '../store/store-samples.ts'
 
 type Files = Readonly<Record<string, string | Uint8Array>>
 
-interface TaskOptions extends Partial<Task> {
+interface TaskOptions extends TaskChanges {
   /** Of the project, and of the task's own folder. */
   readonly files?: Files
   readonly left?: Files
-  readonly upstream?: ReadonlyMap<string, UpstreamResult>
   readonly prices?: ExecuteCall['prices']
 }
 

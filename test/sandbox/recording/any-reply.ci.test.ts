@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import * as fc from 'fast-check'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { listenForTest } from '../../support/local-server.ts'
 import { recorder, recordingsIn, replayer } from '../../support/recorder.ts'
 import { runs } from '../../support/sample.ts'
 
@@ -60,9 +60,7 @@ test('whatever a gateway sends comes through the recorder, and from the recordin
     for (const piece of sent.pieces) outgoing.write(piece)
     outgoing.end()
   })
-  await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void gateway.close())
-  const url = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`
+  const url = await listenForTest(gateway)
   await fc.assert(
     fc.asyncProperty(reply, async (given) => {
       next = given
