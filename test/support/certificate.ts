@@ -15,8 +15,8 @@ const program = 'openssl'
 export const canMakeCertificates = spawnSync(program, ['version']).status === 0
 
 /**
- * A fresh certificate for these names, such as `IP:127.0.0.1` or `DNS:localhost`. Needs `openssl`. Its time may be over since
- * yesterday, and an authority that nobody knows may have signed it.
+ * A fresh certificate for these names, such as `IP:127.0.0.1` or `DNS:localhost`. Needs `openssl`. Its time may be over
+ * since yesterday, and an authority that nobody knows may have signed it.
  */
 export function makeCertificate(
   names = 'IP:127.0.0.1,DNS:localhost',
