@@ -78,7 +78,7 @@ async function setUp(context: Context, options: InitOptions): Promise<void> {
       ? error.amend({ message: `${error.message} Nothing was written.` })
       : error
   })
-  const { gateway, key, check, models } = answers
+  const { baseUrl, key, check, models } = answers
   const changes = await plannedChanges(session, answers)
   const written = await write(session, changes, key)
   const warnings = isPlan ? [] : await overridden(session, answers)
@@ -87,9 +87,10 @@ async function setUp(context: Context, options: InitOptions): Promise<void> {
     version: outputVersion,
     command: 'init',
     profile: settings.profile.value,
-    base_url: gateway.baseUrl.href.replace(/\/$/, ''),
+    base_url: baseUrl.href.replace(/\/$/, ''),
     gateway: check?.verdict ?? null,
-    key: await keyFacts(session, key),
+    // Without reading one that is there again.
+    key: key.source === undefined ? null : { source: key.source, last_four: lastFour(key.value ?? '') },
     models: { text: models.text ?? null, image: models.image ?? null, video: models.video ?? null },
     changed: changes.map(({ path }) => path.at(-1)!),
     written,
@@ -121,16 +122,6 @@ async function refuseMissing({ options, settings }: Session): Promise<void> {
   throw new UsageError(missing, { code: 'not_confirmed', hint })
 }
 
-/** Without reading the key again. */
-async function keyFacts({ context, settings }: Session, key: KeyAnswer): Promise<InitDocument['key']> {
-  if (key.kind === 'store') {
-    return { source: `credentials file ${credentialsPath(context)}`, last_four: lastFour(key.value) }
-  }
-  if (key.kind === 'file') return { source: `file ${key.path}`, last_four: '' }
-  const source = key.kind === 'as it is' ? (await settings.keyLocation())?.source : undefined
-  return source === undefined ? null : { source, last_four: '' }
-}
-
 function report(context: Context, document: InitDocument, isPlan: boolean): string {
   const { stdout } = context
   const columns = stdout.isTerminal ? stdout.columns : 80
@@ -151,29 +142,29 @@ function report(context: Context, document: InitDocument, isPlan: boolean): stri
 function nextCommands({ text, image, video }: InitDocument['models'], profile: string): HelpRow[] {
   const program = profile === 'default' ? 'modelgate' : `modelgate --profile ${shellWord(profile)}`
   const model = text === null ? ' -m MODEL' : ''
-  const rows: HelpRow[] = [[`${program} generate${model} "Name three rivers"`, 'words as they arrive']]
-  if (image !== null)
-    rows.push([`${program} image create -o boat.png "A paper boat"`, 'an image, into a file'])
-  if (video !== null)
-    rows.push([`${program} video generate -o boat.mp4 "A paper boat"`, 'a video, when it is done'])
-  rows.push([`git diff | ${program} respond${model} "Review this"`, 'piped text, then the prompt'])
-  return [...rows, [`${program} chat${model}`, 'a conversation'] as const].slice(0, 3)
+  const rows: readonly (HelpRow | false)[] = [
+    [`${program} generate${model} "Name three rivers"`, 'words as they arrive'],
+    image !== null && [`${program} image create -o boat.png "A paper boat"`, 'an image, into a file'],
+    video !== null && [`${program} video generate -o boat.mp4 "A paper boat"`, 'a video, when it is done'],
+    [`git diff | ${program} respond${model} "Review this"`, 'piped text, then the prompt'],
+    [`${program} chat${model}`, 'a conversation'],
+  ]
+  return rows.filter((row) => row !== false).slice(0, 3)
 }
 
 /** What the answers change in the file of settings, but for what is so already. */
-async function plannedChanges(session: Session, { gateway, key, models }: Answers): Promise<Change[]> {
+async function plannedChanges(session: Session, { baseUrl, key, models }: Answers): Promise<Change[]> {
   const { context, settings, options } = session
   const section = await profileSection(context, settings.profile.value)
   const content = objectOf((await findUserFile(context))?.content)
   const present = section.reduce((part, name) => objectOf(part[name]), content)
-  const wanted: [SettingName, unknown][] = [['baseUrl', gateway.baseUrl.href.replace(/\/$/, '')]]
+  const wanted: [SettingName, unknown][] = [['baseUrl', baseUrl.href.replace(/\/$/, '')]]
   // Whatever the gateway was reached with, later calls need as well.
   if (options.allowHttp) wanted.push(['allowHttp', true])
   if (options.caFile !== undefined) wanted.push(['caFile', pathToWrite(context, options.caFile)])
   // A stored key is only found where no setting names another.
-  const keyFile = key.kind === 'file' ? key.path : undefined
-  if (key.kind === 'file' || key.kind === 'store') {
-    wanted.push(['apiKeyFile', keyFile], ['apiKeyCommand', undefined])
+  if ((key.path ?? key.value) !== undefined) {
+    wanted.push(['apiKeyFile', key.path], ['apiKeyCommand', undefined])
   }
   for (const kind of modelKinds) {
     // One that comes from elsewhere stays there.
@@ -191,31 +182,32 @@ async function write(
   changes: readonly Change[],
   key: KeyAnswer,
 ): Promise<string[]> {
-  const store = key.kind === 'store' ? credentialsPath(context) : undefined
   if (options.dryRun) {
-    return [changes.length > 0 ? userFilePath(context) : undefined, store].filter(
-      (path) => path !== undefined,
-    )
+    const store = key.value === undefined ? undefined : credentialsPath(context)
+    return [changes.length > 0 ? userFilePath(context) : [], store ?? []].flat()
   }
   const written = [
     changes.length > 0 ? await editUserFile(context, changes) : undefined,
-    key.kind === 'store' ? await storeKey(context, profile.value, key.value) : undefined,
+    key.value === undefined ? undefined : await storeKey(context, profile.value, key.value),
   ]
   return written.flatMap((file) => (file?.changed ? [file.path] : []))
 }
 
 /** What a call in this folder and this environment would use instead of the answers: a sentence for each. */
-async function overridden({ context, settings }: Session, answers: Answers): Promise<string[]> {
-  const { gateway, key, models } = answers
+async function overridden(
+  { context, settings }: Session,
+  { baseUrl, key, models }: Answers,
+): Promise<string[]> {
   try {
     const now = await resolveSettings(context, { profile: settings.profile.value })
     const location = await now.keyLocation()
-    const expected = key.kind === 'store' ? 'credentials' : key.kind === 'file' ? 'file' : location?.kind
+    const given = key.value === undefined ? 'file' : 'credentials'
+    const isOther = (key.value ?? key.path) !== undefined && location?.kind !== given
     const inFront = (name: SettingName, isOther: boolean) =>
       isOther ? [`${now[name].source} goes before ${settingTable[name].file} of the configuration.`] : []
     return [
-      ...inFront('baseUrl', now.baseUrl.value?.href !== gateway.baseUrl.href),
-      ...(location !== undefined && location.kind !== expected
+      ...inFront('baseUrl', now.baseUrl.value?.href !== baseUrl.href),
+      ...(location !== undefined && isOther
         ? [`${location.source} goes before the key that was given.`]
         : []),
       ...modelKinds.flatMap((kind) => inFront(`${kind}Model`, now[`${kind}Model`].value !== models[kind])),

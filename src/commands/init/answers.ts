@@ -2,6 +2,7 @@ import { normaliseBaseUrl } from '../../config/base-url.ts'
 import { pathToWrite } from '../../config/edit-config.ts'
 import { checkKey, credentialsPath, findKey } from '../../config/key.ts'
 import { absolutePath } from '../../config/layers.ts'
+import type { Context } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
 import type { ModelEntry } from '../../events/model.ts'
 import { isLoopback } from '../../loopback.ts'
@@ -27,22 +28,16 @@ export interface Session extends CommandCall<InitOptions> {
   say(line: string): void
 }
 
-export interface Answers {
-  readonly gateway: GatewayAnswer
-  readonly key: KeyAnswer
-  /** The last look at the gateway, with the key where there is one; undefined without any. */
-  readonly check: GatewayCheck | undefined
-  readonly models: Models
-}
+export type Answers = Awaited<ReturnType<typeof answerAll>>
 
-export async function answerAll(session: Session): Promise<Answers> {
+/** Its `check` is the last look at the gateway, with the key where there is one; undefined without any. */
+export async function answerAll(session: Session) {
   const gateway = await answerBaseUrl(session)
   const { key, check } = await answerKey(session, gateway)
   const listed = check?.verdict === 'lists' ? check.models : []
-  const text = await answerModel(session, 'text', listed)
-  const image = await answerModel(session, 'image', listed)
-  const video = await answerModel(session, 'video', listed)
-  return { gateway, key, check, models: { text, image, video } }
+  const models: { [kind in ModelKind]?: string | undefined } = {}
+  for (const kind of modelKinds) models[kind] = await answerModel(session, kind, listed)
+  return { baseUrl: gateway.baseUrl, key, check, models }
 }
 
 const maxErrorLength = 500
@@ -118,11 +113,14 @@ function messageOf({ message, facts: { hint } }: ModelgateError): string {
   return hint === undefined || hint.includes('--base-url') ? message : `${message} ${hint}`
 }
 
-export type KeyAnswer =
-  | { readonly kind: 'as it is' }
-  | { readonly kind: 'later' }
-  | { readonly kind: 'store'; readonly value: string }
-  | { readonly kind: 'file'; readonly path: string }
+export interface KeyAnswer {
+  /** Where later calls find it; undefined when it is to come later. */
+  readonly source: string | undefined
+  /** To be stored. */
+  readonly value?: string
+  /** The file that the configuration is to name. */
+  readonly path?: string
+}
 
 /** Until the gateway takes it or the user keeps it anyway. @returns also the last check, with the key where there is one */
 async function answerKey(
@@ -133,10 +131,8 @@ async function answerKey(
   const present = (await settings.keyLocation())?.source
   // An address that was kept although nothing answers there is not tried again.
   const checks = session.checks && open !== undefined
-  let answer = await givenKey(session, present)
-  for (;;) {
-    const key = (answer ??= await askKey(session, present))
-    answer = undefined
+  for (let answer = await givenKey(session, present); ; answer = undefined) {
+    const key = answer ?? (await askKey(session, present))
     let check: GatewayCheck
     try {
       const value = await readKey(session, key)
@@ -179,59 +175,65 @@ async function givenKey(
   present: string | undefined,
 ): Promise<KeyAnswer | undefined> {
   const { apiKeyFile: path } = options
-  if (path === undefined) return asks ? undefined : { kind: present === undefined ? 'later' : 'as it is' }
-  if (path !== '-') return { kind: 'file', path: pathToWrite(context, path) }
+  if (path === undefined) return asks ? undefined : { source: present }
+  if (path !== '-') {
+    const named = pathToWrite(context, path)
+    return { source: `file ${named}`, path: named }
+  }
   if (context.stdin.kind === 'terminal') {
     throw new UsageError('--api-key-file - reads standard input, which is a terminal.', {
       hint: 'Leave it out: the key is asked for, and not shown.',
     })
   }
   const bytes = await readStandardInputBytes(context, '--api-key-file -')
-  return { kind: 'store', value: new TextDecoder().decode(bytes).trim() }
+  return toStore(context, new TextDecoder().decode(bytes))
+}
+
+function toStore(context: Context, key: string): KeyAnswer {
+  return { source: `credentials file ${credentialsPath(context)}`, value: key.trim() }
 }
 
 /** As later calls would read it; undefined where it is to come later. */
-async function readKey({ context, settings }: Session, key: KeyAnswer): Promise<string | undefined> {
-  if (key.kind === 'store') return key.value
-  if (key.kind === 'later') return undefined
-  if (key.kind === 'as it is') return (await findKey(context, settings)).value
-  const value = absolutePath(context, context.cwd, key.path)
-  const apiKeyFile = { level: 'flag', source: 'as given', value } as const
+async function readKey(
+  { context, settings }: Session,
+  { source, value, path }: KeyAnswer,
+): Promise<string | undefined> {
+  if (value !== undefined || source === undefined) return value
+  if (path === undefined) return (await findKey(context, settings)).value
+  const file = absolutePath(context, context.cwd, path)
+  const apiKeyFile = { level: 'flag', source: 'as given', value: file } as const
   return (await findKey(context, { ...settings, apiKeyFile })).value
 }
 
 async function askKey({ context }: Session, present: string | undefined): Promise<KeyAnswer> {
-  const asItIs = { value: 'as it is', name: 'As it is', description: present ?? '' } as const
-  const choices: Choice<Exclude<KeyAnswer['kind'], 'file'>>[] = [
+  const store = homePath(context, credentialsPath(context) ?? 'a file')
+  const asItIs = { value: { source: present }, name: 'As it is', description: present ?? '' }
+  const answer = await askChoice<KeyAnswer | 'pasted'>(context, 'Your key:', [
     ...(present === undefined ? [] : [asItIs]),
     {
-      value: 'store',
+      value: 'pasted',
       name: 'Paste it now',
-      description: `kept in ${homePath(context, credentialsPath(context) ?? 'a file')}, which only you can read`,
+      description: `kept in ${store}, which only you can read`,
     },
     {
-      value: 'later',
+      value: { source: undefined },
       name: 'Later',
       description: 'set MODELGATE_API_KEY, or api_key_file or api_key_command by modelgate config set',
     },
-  ]
-  const kind = await askChoice(context, 'Your key:', choices)
-  if (kind !== 'store') return { kind }
-  const value = await askSecret(context, 'Key (not shown):', async (typed) => {
+  ])
+  if (answer !== 'pasted') return answer
+  const key = await askSecret(context, 'Key (not shown):', async (typed) => {
     checkKey(typed.trim(), 'as pasted')
     return undefined
   })
-  return { kind, value: value.trim() }
+  return toStore(context, key)
 }
 
 export const modelKinds = ['text', 'image', 'video'] as const
 
 type ModelKind = (typeof modelKinds)[number]
 
-/** Undefined for none. */
-type Models = Readonly<Record<ModelKind, string | undefined>>
-
-/** As its flag says, else as the user does, else as it is. */
+/** As its flag says, else as the user does, else as it is; undefined for none. */
 async function answerModel(
   { context, options, asks, settings }: Session,
   kind: ModelKind,
