@@ -29,17 +29,15 @@ import {
   addJobOptions,
   lastOption,
   findNamedJob,
-  optionsForJob,
   recordPlan,
   resultLocation,
+  type FoundJob,
 } from './shared/jobs/named-job.ts'
-import { stateFolder } from '../context/folders.ts'
 import { videoKinds } from '../files/calls/job-record.ts'
 import { modelSegment } from '../gateway/url.ts'
 import { pollSeconds } from '../limits.ts'
-import { openJobs } from '../operations/jobs.ts'
+import type { JobKind } from '../events/video.ts'
 import { startVideo, type WaitPlan } from '../operations/video-jobs.ts'
-import { createGate } from '../output/gate.ts'
 import { learnName, resumeCommand, waitLimits, type JobNames } from './shared/jobs/resume-command.ts'
 import {
   checkRequest,
@@ -56,7 +54,7 @@ import {
   addExamples,
   showFirst,
 } from './shared/options/common-options.ts'
-import { readSettings, type CommandCall } from './shared/gateway/open-gateway.ts'
+import type { CommandCall } from './shared/gateway/open-gateway.ts'
 import { runOperation } from './shared/call/run-operation.ts'
 import { canAsk } from './shared/input/questions.ts'
 
@@ -101,7 +99,7 @@ export function registerVideoGenerate(command: Command, context: Context, start 
       body['parameters'] ??= {}
       await problems.check(() => addInstance(body, prompt, media))
       const request = await finishVideoRequest(draft, 'operation', prompt)
-      await start(request, undefined, mediaIn(options))
+      await start(request)
     })
   addContractFlags(command, flags)
   showFirst(
@@ -128,7 +126,7 @@ function noteUnreadInput(context: Context): void {
 
 async function readMedia(draft: Draft<GenerateOptions>): Promise<InstanceMedia> {
   const { context, options, problems } = draft
-  const { image, lastFrame, reference = [], video } = options
+  const { image, lastFrame, reference, video } = options
   // Nothing is fetched for a call that is refused anyway.
   const isRefused = problems.any || draft.settings === undefined
   const read = async (flag: string, name: string): Promise<JsonObject> => {
@@ -148,19 +146,18 @@ async function readMedia(draft: Draft<GenerateOptions>): Promise<InstanceMedia> 
     const bytes = await readStandardInputBytes(context, `${flag} -`)
     return readPicture(context, { label: `${flag} "-"`, bytes })
   }
-  const readReference = async (text: string) => {
+  const references = reference?.map(async (text) => {
     const { name, type } = splitReference(text)
     return { image: await read('--reference', name), referenceType: type }
+  })
+  const media = {
+    image: image === undefined ? undefined : read('--image', image),
+    lastFrame: lastFrame === undefined ? undefined : read('--last-frame', lastFrame),
+    referenceImages: references && allInputs<unknown>(references),
+    video: video === undefined ? undefined : readVideo(context, { label: '--video', path: video }),
   }
-  const parts: Promise<InstanceMedia>[] = []
-  const add = (part: () => Promise<InstanceMedia>) => void parts.push(part())
-  if (image !== undefined) add(async () => ({ image: await read('--image', image) }))
-  if (lastFrame !== undefined) add(async () => ({ lastFrame: await read('--last-frame', lastFrame) }))
-  if (reference.length > 0)
-    add(async () => ({ referenceImages: await allInputs(reference.map(readReference)) }))
-  if (video !== undefined)
-    add(async () => ({ video: await readVideo(context, { label: '--video', path: video }) }))
-  return Object.assign({}, ...(await allInputs(parts))) as InstanceMedia
+  const parts = Object.entries(media).flatMap(([name, part]) => part?.then((value) => [name, value]) ?? [])
+  return Object.fromEntries(await allInputs(parts)) as InstanceMedia
 }
 
 /** `FILE` or `FILE=style`. A file's name may hold an equals sign itself. */
@@ -193,11 +190,15 @@ export function registerVideoRemix(command: Command, context: Context, start = s
     .argument('[prompt...]', 'what to change; "-" or no prompt reads standard input, @file a file')
     .action(async (id: string | undefined, rest: string[], given: VideoOptions) => {
       const [video, words] = splitArguments(id, rest, given)
-      const options = await remixOptions(context, given, video)
-      const draft = await startRequest({ context, options, words }, remixShape)
-      await draft.problems.check(() => refuseCombinations(context, options, isWaitedFor(context, options)))
+      const source = findNamedJob(context, given, video, videoKinds)
+      const draft = await startRequest(
+        { context, options: await remixOptions(source, given), words },
+        remixShape,
+      )
+      const { options, problems } = draft
+      await problems.check(() => refuseCombinations(context, options, isWaitedFor(context, options)))
       const prompt = await readPromptField(draft)
-      await start(await finishVideoRequest(draft, 'video', prompt), video)
+      await start(await finishVideoRequest(draft, 'video', prompt), source)
     })
   addJobOptions(command, [
     lastOption(),
@@ -295,21 +296,14 @@ async function finishVideoRequest(
   return { call: finishedCall(draft), request, output }
 }
 
-/**
- * @param source the video to remix, as it was named; undefined with `--last`, and for a job that needs none
- * @param media the files that are in the body
- */
+/** @param source the video to remix */
 export async function startJob(
   { call, request, output }: VideoStart,
-  source?: string,
-  media: readonly string[] = [],
+  source?: Promise<FoundJob<VideoOptions, JobKind>>,
 ): Promise<void> {
-  const { context, options, gate } = call
+  const { context, options } = call
   const record = recordPlan(call)
-  const remixed =
-    request.kind === 'video'
-      ? (await findNamedJob(context, options, source, videoKinds, gate)).named
-      : undefined
+  const remixed = (await source)?.named
   // A remix may cost money, so only --sandbox itself selects the sandbox, never the record of the source.
   if (remixed?.stored?.record.is_sandbox && !options.sandbox) {
     throw new UsageError(`The video ${remixed.id} is in the sandbox: add --sandbox.`, {
@@ -321,13 +315,7 @@ export async function startJob(
   const resume = resumeCommand(context, options, names, true)
   await runOperation(call, {
     warnings: request.warnings,
-    logged: {
-      command: request.command,
-      model: request.model,
-      body: request.body,
-      media,
-      creation: videoCreation(request),
-    },
+    logged: { ...request, media: mediaIn(options), creation: videoCreation(request) },
     describeRequest: (gateway) => ({
       request: videoGatewayRequest(gateway, request, remixed),
       content: { body: request.body },
@@ -351,12 +339,10 @@ export async function startJob(
  * A source knows its gateway, but never selects the sandbox: whoever asks for a video should not get a stand-in unasked. What
  * is wrong with the source or the settings is reported later.
  */
-async function remixOptions(context: Context, given: VideoOptions, source: string | undefined) {
+async function remixOptions(source: Promise<FoundJob<VideoOptions>>, given: VideoOptions) {
   try {
-    const store = openJobs(context, stateFolder(context), createGate(context))
-    const stored = source === undefined ? await store.last(context, videoKinds) : await store.find(source)
-    if (stored === undefined || stored.record.is_sandbox) return given
-    return await optionsForJob(context, given, await readSettings(context, given), stored.record)
+    const { named, options } = await source
+    return named.stored?.record.is_sandbox ? given : options
   } catch (error) {
     if (error instanceof ModelgateError && error.code !== 'other_gateway') return given
     throw error

@@ -20,7 +20,7 @@ export function videoCall(argv: readonly string[], overrides: TestOverrides = {}
       send({ request, options: call.options, source: undefined })
     })
     registerVideoRemix(program.command('remix'), context, async ({ call, request }, source) => {
-      send({ request, options: call.options, source })
+      send({ request, options: call.options, source: (await source?.catch(() => undefined))?.named.id })
     })
   })
 }
