@@ -70,12 +70,8 @@ export function registerImageCreate(command: Command, context: Context, send = s
     ['modelgate image create -m MODEL --background transparent -o logo.png "A red kite"'],
     ['modelgate image create --sandbox --stream --partial-images 2 "A hill"'],
   ])
-  command.argument('[prompt...]', 'what to draw; "-" or no prompt reads standard input, @file a file')
-  registerImage(command, context, 'image create', send)
-  showFirst(
-    command,
-    'size quality n background output-format stream partial-images skip-existing no-download preview accept-mismatch',
-  )
+  registerImage(command, context, 'image create', 'what to draw', send)
+  showFirst(command, `size quality n background output-format stream partial-images ${shownLast}`)
 }
 
 /** Specification, endpoint 6. */
@@ -85,26 +81,25 @@ export function registerImageEdit(command: Command, context: Context, send = sen
     ['modelgate image edit -m MODEL --image room.png --mask wall.png "Paint it blue"'],
     ['modelgate image edit -m MODEL --image a.png --image b.jpg -o both.png "Put both in one"'],
   ])
-  command
-    .argument('[prompt...]', 'what to change; "-" or no prompt reads standard input, @file a file')
-    .addOption(inputOption(commandInputs['image edit'].image))
-    .addOption(inputOption(commandInputs['image edit'].mask))
-  registerImage(command, context, 'image edit', send)
-  showFirst(
-    command,
-    'image mask size quality n background output-format input-fidelity skip-existing no-download preview accept-mismatch',
-  )
+  const { image, mask } = commandInputs['image edit']
+  command.addOption(inputOption(image)).addOption(inputOption(mask))
+  registerImage(command, context, 'image edit', 'what to change', send)
+  showFirst(command, `image mask size quality n background output-format input-fidelity ${shownLast}`)
 }
+
+const shownLast = 'skip-existing no-download preview accept-mismatch'
 
 function registerImage(
   command: Command,
   context: Context,
   name: ImageRequest['command'],
+  prompt: string,
   send: typeof sendImages,
 ): void {
   const isEdit = name === 'image edit'
   const endpoint: Endpoint = isEdit ? imageEditEndpoint : imageCreateEndpoint
   const flags = flagsOf(endpoint.fields).filter((flag) => flag.name !== 'model' && flag.name !== 'prompt')
+  command.argument('[prompt...]', `${prompt}; "-" or no prompt reads standard input, @file a file`)
   command.action(async (words: string[], options: ImageOptions) => {
     const draft = await startRequest({ context, options, words }, { endpoint, flags, modelKind: 'image' })
     const { body, settings, problems } = draft
@@ -198,28 +193,23 @@ export function imagePlan(options: ImageOptions, settings: Settings | undefined)
 export function checkCombination({ stdout }: Pick<Context, 'stdout'>, options: ImageOptions): void {
   const { output, download, raw, json, jsonl, force, sidecar, skipExisting, savePartials } = options
   const toStream = output === '-'
-  const documentFlags = { '--json': json, '--jsonl': jsonl, '--raw': raw }
-  const fileFlags = { '--sidecar': sidecar, '--skip-existing': skipExisting, '--save-partials': savePartials }
-  const given: Readonly<Record<string, boolean | undefined>> = {
-    '-o': output !== undefined,
-    ...documentFlags,
-    ...fileFlags,
+  const given = (flags: Readonly<Record<string, unknown>>) => Object.keys(flags).filter((flag) => flags[flag])
+  const documents = given({ '--json': json, '--jsonl': jsonl, '--raw': raw })
+  const ofFiles = given({ '--sidecar': sidecar, '--skip-existing': skipExisting })
+  const ofAll = [...ofFiles, ...given({ '--save-partials': savePartials })]
+  const named = output === undefined ? [] : ['-o']
+  const unused = (why: string, flags: readonly string[]) =>
+    flags.map((flag) => `${why}, so ${flag} does not apply.`)
+  const problems: string[] = []
+  if (toStream) {
+    problems.push(...documents.map((flag) => `-o - and ${flag} would both write to standard output.`))
+    problems.push(...unused('-o - makes no file', ofAll))
+    if (stdout.isTerminal && documents.length === 0)
+      problems.push('-o - would write the bytes of an image to the terminal.')
   }
-  const among = (flags: string) => flags.split(' ').filter((flag) => given[flag])
-  const inapplicable = (isSo: boolean | undefined, why: string, flags: string) =>
-    isSo ? among(flags).map((flag) => `${why}, so ${flag} does not apply.`) : []
-  const documents = among('--json --jsonl --raw')
-  const ofFiles = '--sidecar --skip-existing'
-  const problems = [
-    ...(toStream ? documents : []).map((flag) => `-o - and ${flag} would both write to standard output.`),
-    ...inapplicable(toStream, '-o - makes no file', `${ofFiles} --save-partials`),
-    ...(toStream && stdout.isTerminal && documents.length === 0
-      ? ['-o - would write the bytes of an image to the terminal.']
-      : []),
-    ...inapplicable(!download, '--no-download saves nothing', `-o ${ofFiles}`),
-    ...inapplicable(raw, '--raw saves nothing', `${toStream ? '' : '-o '}${ofFiles} --save-partials`),
-    ...(force && skipExisting ? ['--force and --skip-existing cannot be used together.'] : []),
-  ]
+  if (!download) problems.push(...unused('--no-download saves nothing', [...named, ...ofFiles]))
+  if (raw) problems.push(...unused('--raw saves nothing', [...(toStream ? [] : named), ...ofAll]))
+  if (force && skipExisting) problems.push('--force and --skip-existing cannot be used together.')
   if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
 }
 
