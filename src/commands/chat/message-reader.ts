@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import { createInterface } from 'node:readline/promises'
+import { createInterface } from 'node:readline'
 import { PassThrough } from 'node:stream'
 import { nearestName } from '../../nearest-name.ts'
 import { sanitise } from '../../output/gate.ts'
@@ -92,24 +91,24 @@ export function openMessageReader(options: ReaderOptions) {
     setRawMode: (mode: boolean) => void input.setRawMode?.(mode),
   })
   const lines = createInterface({ input: keys, output, terminal: true })
-  /** Aborted when nobody waits for the line any more. */
-  let question = new AbortController()
-  let isAsking = false
+  /** Takes the line that is asked for; undefined where none is. */
+  let answer: ((line: string | undefined) => void) | undefined
   let isInBlock = false
   let hasLeft = false
   /** What was typed and is not used yet: it belongs to the next line. */
   let held = ''
 
-  const endQuestion = () => {
-    isAsking = false
-    question.abort()
+  /** Left out: nobody waits for the line any more. */
+  const endQuestion = (line?: string) => {
+    answer?.(line)
+    answer = undefined
   }
   const leave = () => {
     hasLeft = true
     endQuestion()
   }
   const feed = () => {
-    while (isAsking && held !== '') {
+    while (answer !== undefined && held !== '') {
       const [mark, pasted] = wholePaste.exec(held) ?? []
       // The rest of the paste, or of its mark, is yet to come. Escape alone is a key.
       const isCut = held.startsWith(pasteBegins) || (held.length > 1 && pasteBegins.startsWith(held))
@@ -124,33 +123,35 @@ export function openMessageReader(options: ReaderOptions) {
   const decoder = new TextDecoder()
   const onData = (chunk: Buffer | string) => {
     held += decoder.decode(typeof chunk === 'string' ? Buffer.from(chunk) : chunk, { stream: true })
-    if (!isAsking && held.includes(interruptKey)) {
+    if (answer === undefined && held.includes(interruptKey)) {
       held = ''
       onInterrupt()
     }
     feed()
   }
-  const ask = async (prompt: string) => {
-    question = new AbortController()
-    const line = once(lines, 'line', { signal: question.signal }) as Promise<[string]>
-    lines.setPrompt(prompt)
-    lines.prompt()
-    isAsking = true
-    feed()
-    return (await line)[0]
-  }
+  const ask = (prompt: string) =>
+    new Promise<string | undefined>((resolve) => {
+      answer = resolve
+      lines.setPrompt(prompt)
+      lines.prompt()
+      feed()
+    })
   const readMessage = async () => {
     isInBlock = false
     const first = await ask(prompts[0])
     // A paste is a message as it is.
-    if (!first.trimStart().startsWith(fence) || first.includes(lineEnd)) return first
+    if (!first?.trimStart().startsWith(fence) || first.includes(lineEnd)) return first
     isInBlock = true
     let block = first.trimStart().slice(fence.length)
-    while (!block.trimEnd().endsWith(fence)) block += lineEnd + (await ask(prompts[1]))
+    while (!block.trimEnd().endsWith(fence)) {
+      const line = await ask(prompts[1])
+      if (line === undefined) return undefined
+      block += lineEnd + line
+    }
     return block.trimEnd().slice(0, -fence.length).replaceAll(/^↵|↵$/g, '')
   }
 
-  lines.on('line', () => void (isAsking = false))
+  lines.on('line', endQuestion)
   lines.on('SIGINT', () => {
     const isEmpty = lines.line === '' && !isInBlock
     lines.write(null, { ctrl: true, name: 'e' })
@@ -176,11 +177,8 @@ export function openMessageReader(options: ReaderOptions) {
     /** Also one that was typed meanwhile; undefined when the user leaves, or the terminal is gone. */
     async read(): Promise<string | undefined> {
       while (!hasLeft) {
-        try {
-          return (await readMessage()).replaceAll(lineEnd, '\n')
-        } catch (error) {
-          if (!question.signal.aborted) throw error
-        }
+        const message = await readMessage()
+        if (message !== undefined) return message.replaceAll(lineEnd, '\n')
       }
       return undefined
     },
