@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Context } from '../../context.ts'
 import { rescueFolder } from '../../context/folders.ts'
@@ -103,8 +103,8 @@ async function converse(chat: Chat, first: string): Promise<void> {
   })
   const leave = () => reader.leave()
   signal.addEventListener('abort', leave, { once: true })
-  /** The message that got no answer. */
-  let open: { readonly question: Question; readonly isBilled: boolean } | undefined
+  /** The message that got no answer, and why. */
+  let open: { readonly question: Question; readonly failure: ModelgateError } | undefined
 
   /** @returns whether there is an answer, or a part of one */
   const ask = async (question: Question) => {
@@ -112,24 +112,19 @@ async function converse(chat: Chat, first: string): Promise<void> {
     const before = session.conversation
     const failure = await answer(chat, question, stop.signal)
     stop = undefined
-    const isAnswered = failure === undefined || session.conversation !== before
-    open = isAnswered ? undefined : { question, isBilled: billedOf(failure) !== 'no' }
+    open = failure && session.conversation === before ? { question, failure } : undefined
     stderr.write('\n')
-    return isAnswered
+    return open === undefined
   }
   const retry = async () => {
     const before = session.conversation
     if (open !== undefined) {
-      if (open.isBilled) say('The first attempt may have been billed.')
+      if (billedOf(open.failure) !== 'no') say('The first attempt may have been billed.')
       await ask(open.question)
     } else if (!dropAnswer(session)) say('There is nothing to retry.')
     else if (!(await ask({ attach: [] }))) session.conversation = before
   }
-  const isFile = (path: string) =>
-    stat(resolve(context.cwd, expandHome(context, path))).then(
-      () => true,
-      () => false,
-    )
+  const isFile = async (path: string) => existsSync(resolve(context.cwd, expandHome(context, path)))
 
   try {
     say(title(chat))
@@ -139,19 +134,19 @@ async function converse(chat: Chat, first: string): Promise<void> {
       if (typed === undefined || signal.aborted) break
       isLeaving = false
       const message = await readMessage(typed, isFile)
-      if (message.kind === 'command') {
-        if (message.name === 'exit') break
-        const done = message.name === 'retry' ? retry() : obey(chat, message.name, message.rest)
-        // The hints of other commands do not help here.
-        await done.catch((error: unknown) => report(context, amended(error, { billed: 'no', hint: null })))
+      if (message.kind === 'text') {
+        open = undefined
+        await ask({ text: message.text, attach: message.attach.map((path) => expandHome(context, path)) })
       } else if (message.kind === 'unknown') {
         const near = message.near === undefined ? '' : ` Did you mean /${message.near}?`
         say(
           `/${message.name} is no command.${near} /help lists them; a text that begins with a slash is sent with //.`,
         )
-      } else if (message.kind === 'text') {
-        open = undefined
-        await ask({ text: message.text, attach: message.attach.map((path) => expandHome(context, path)) })
+      } else if (message.kind === 'command') {
+        if (message.name === 'exit') break
+        const done = message.name === 'retry' ? retry() : obey(chat, message.name, message.rest)
+        // The hints of other commands do not help here.
+        await done.catch((error: unknown) => report(context, error, { billed: 'no', hint: null }))
       }
     }
   } finally {
@@ -212,28 +207,24 @@ async function answer(
     return undefined
   } catch (error) {
     // The flag is one of the commands; here it is a word of the message.
-    const isAttachment = error instanceof ModelgateError && error.message.startsWith('-a: ')
-    const failure = await report(
-      context,
-      isAttachment ? amended(error, { message: error.message.slice(4) }) : error,
-    )
+    const message = error instanceof ModelgateError ? error.message.replace(/^-a: /, '') : undefined
+    const failure = await report(context, error, message === undefined ? {} : { message })
     if (context.signal.aborted) throw error
     return failure
   }
 }
 
-const amended = (error: unknown, facts: Parameters<ModelgateError['amend']>[0]) =>
-  error instanceof ModelgateError ? error.amend(facts) : error
-
 /** Anything but a known failure ends the chat. */
-async function report(context: Context, error: unknown): Promise<ModelgateError> {
-  if (error instanceof AlreadyReported) {
-    if (error.cause instanceof ModelgateError) return error.cause
-    throw error
-  }
+async function report(
+  context: Context,
+  error: unknown,
+  facts: Parameters<ModelgateError['amend']>[0],
+): Promise<ModelgateError> {
+  if (error instanceof AlreadyReported && error.cause instanceof ModelgateError) return error.cause
   if (!(error instanceof ModelgateError) || error.exit === 'bug') throw error
-  await reportError(context, error, { quiet: false })
-  return error
+  const shown = error.amend(facts)
+  await reportError(context, shown, { quiet: false })
+  return shown
 }
 
 async function obey(chat: Chat, name: Exclude<ChatCommand, 'exit' | 'retry'>, rest: string): Promise<void> {
