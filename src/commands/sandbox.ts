@@ -23,22 +23,18 @@ import { resolve } from 'node:path'
 import { isLoopback } from '../loopback.ts'
 import { counted } from '../quantities.ts'
 
-interface SandboxFlags extends CommonOptions {
-  port?: number
-  seed?: number
+export interface SandboxSettings extends CommonOptions {
+  port: number
+  seed: number
+  latency: LatencyProfile
   faults?: string
-  latency?: LatencyProfile
   record?: string
   upstream?: string
   replay?: string
   pace?: 'fast' | 'real'
 }
 
-export interface SandboxSettings extends SandboxFlags {
-  port: number
-  seed: number
-  latency: LatencyProfile
-}
+type SandboxFlags = Omit<SandboxSettings, 'latency'> & { latency?: LatencyProfile }
 
 const maxLineLength = 2000
 
@@ -72,17 +68,17 @@ export function registerSandbox(command: Command, context: Context, run = runSan
   ])
   addShared(command, taken, meanings)
   command
-    .addOption(numberOption('--port <number>', 'port on 127.0.0.1 (any free one)', 0, 65_535))
+    .addOption(numberOption('--port <number>', 'port on 127.0.0.1 (any free one)', 0, 65_535).default(0))
     .option('--faults <file>', 'fault rules: a YAML or JSON file')
     .option('--latency <profile>', 'none, natural, or milliseconds between events (natural)', parseLatency)
-    .addOption(numberOption('--seed <number>', 'seed for repeatable answers, ids and faults (1)'))
+    .addOption(numberOption('--seed <number>', 'seed for repeatable answers, ids and faults (1)').default(1))
     .option('--record <folder>', 'forward calls to a gateway, and record them')
     .option('--upstream <url>', 'the gateway to record (the configured one)')
     .option('--replay <folder>', 'answer only from recordings')
     .addOption(wordOption('--pace <pace>', 'fast, or real: as recorded (fast)', ['fast', 'real']))
     .addHelpText('after', faultFile)
     .action(async (flags: SandboxFlags) => {
-      const { port = 0, seed = 1, record, replay } = flags
+      const { port, record, replay } = flags
       if (port !== 0 && badPorts.has(port)) {
         throw new UsageError(
           `--port ${port} belongs to another protocol: HTTP clients refuse to connect to it.`,
@@ -91,7 +87,7 @@ export function registerSandbox(command: Command, context: Context, run = runSan
       }
       checkRecording(flags)
       const usual = record === undefined && replay === undefined ? 'natural' : 'none'
-      await run(context, { ...flags, port, seed, latency: flags.latency ?? usual })
+      await run(context, { ...flags, latency: flags.latency ?? usual })
     })
 }
 
@@ -141,8 +137,7 @@ export async function runSandbox(context: Context, settings: SandboxSettings): P
     print(`Use it in another shell: ${settingVariables(context.platform, variables)}`)
     print(`${opened?.about ?? 'Any key except "invalid" is accepted.'} Ctrl-C stops the sandbox.`)
     if (!signal.aborted) await once(signal, 'abort')
-    const { line, failure } = summary(sandbox, strict === true)
-    if (line !== undefined) print(line)
+    const failure = sumUp(sandbox, strict === true, print)
     // The signal is how a server ends: what was wrong outranks it.
     if (failure !== undefined && signal.reason instanceof Interrupted) signal.reason.isExpected = true
     throw failure ?? signal.reason
@@ -167,21 +162,23 @@ export async function readFaults(context: Context, path: string): Promise<FaultR
 }
 
 /** They mean something only where a gateway is recorded, and only where recordings are played. */
-const recordFlags = ['upstream', 'apiKeyFile', 'profile', 'caFile', 'header', 'allowHttp', 'connectTimeout']
-const replayFlags = ['pace', 'strict']
+const flagsOf: Readonly<Record<'record' | 'replay', readonly (keyof SandboxFlags)[]>> = {
+  record: ['upstream', 'apiKeyFile', 'profile', 'caFile', 'header', 'allowHttp', 'connectTimeout'],
+  replay: ['pace', 'strict'],
+}
 
 function checkRecording(flags: SandboxFlags): void {
   const { record, replay, pace, latency } = flags
-  const withoutUse = (names: readonly string[], where: string) =>
-    names
-      .filter((name) => flags[name as keyof SandboxFlags] !== undefined)
+  const withoutUse = (mode: keyof typeof flagsOf) =>
+    flagsOf[mode]
+      .filter((name) => flags[mode] === undefined && flags[name] !== undefined)
       .map((name) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`))
-      .map((flag) => `--${flag} only means something with ${where}.`)
+      .map((flag) => `--${flag} only means something with --${mode}.`)
   const problems = [
     record !== undefined && replay !== undefined && '--record and --replay cannot be used together.',
     (record === '' || replay === '') && 'The folder of recordings must have a name.',
-    ...(record === undefined ? withoutUse(recordFlags, '--record') : []),
-    ...(replay === undefined ? withoutUse(replayFlags, '--replay') : []),
+    ...withoutUse('record'),
+    ...withoutUse('replay'),
     pace === 'real' &&
       latency !== undefined &&
       '--latency and --pace real cannot be used together: the recorded times are the latency.',
@@ -247,18 +244,18 @@ async function openRecordings(
 
 const maxNames = 20
 
-/** @returns a line for standard error where calls are recorded, and the failure that the process ends with, if any */
-function summary(sandbox: Sandbox, isStrict: boolean): { line?: string; failure?: ModelgateError } {
+/** Prints what came of calls and recordings. @returns the failure that the process ends with, if any */
+function sumUp(sandbox: Sandbox, isStrict: boolean, print: (line: string) => void) {
   const stats = sandbox.recordings()
-  if (stats === undefined) return {}
+  if (stats === undefined) return undefined
+  const failed = (message: string, hint?: string) =>
+    new ModelgateError('partial', 'not_recorded', message, { billed: 'no', hint })
   if (stats.mode === 'record') {
     const { recorded, refused, abandoned } = stats
     const left = abandoned === 0 ? '' : ` ${counted(abandoned, 'call')} ended by the caller, not recorded.`
-    const line = `Recorded ${counted(recorded, 'call')}.${left}`
-    if (refused === 0) return { line }
-    const message = `${counted(refused, 'call')} could not be recorded.`
+    print(`Recorded ${counted(recorded, 'call')}.${left}`)
     const hint = 'The lines above say why. The callers received their replies.'
-    return { line, failure: new ModelgateError('partial', 'not_recorded', message, { hint, billed: 'no' }) }
+    return refused === 0 ? undefined : failed(`${counted(refused, 'call')} could not be recorded.`, hint)
   }
   const { recordings, used, unused, missed, damaged } = stats
   const names = unused.slice(0, maxNames).join(', ') + (unused.length > maxNames ? ', …' : '')
@@ -268,7 +265,7 @@ function summary(sandbox: Sandbox, isStrict: boolean): { line?: string; failure?
     ...(damaged.length > 0 ? [`Damaged: ${damaged.join(' ')}`] : []),
   ]
   const line = `Answered from ${used} of ${counted(recordings, 'recording')}.`
-  if (!isStrict || problems.length === 0) return { line: [line, ...problems].join(' ') }
-  const facts = { billed: 'no' } as const
-  return { line, failure: new ModelgateError('partial', 'not_recorded', problems.join(' '), facts) }
+  const isFailure = isStrict && problems.length > 0
+  print(isFailure ? line : [line, ...problems].join(' '))
+  return isFailure ? failed(problems.join(' ')) : undefined
 }
