@@ -33,7 +33,7 @@ import {
   type ImagePlan,
   type ImageRequest,
 } from '../operations/image-request.ts'
-import type { ImageViewer, ShownImage } from '../operations/image-results.ts'
+import type { ImageViewer } from '../operations/image-results.ts'
 import { idempotencyKeyOf } from '../gateway/url.ts'
 import { makeImages, recordImages, settleImages, takeExistingImages } from '../operations/make-images.ts'
 import type { Output } from '../output/output.ts'
@@ -224,10 +224,8 @@ export async function sendImages(call: CommandCall<ImageOptions>, request: Image
     streamed: request.streamed,
     warnings: request.warnings,
     logged: {
-      command: request.command,
-      model: request.model,
-      body: request.body,
-      sources: [...request.images, ...(request.mask === undefined ? [] : [request.mask])],
+      ...request,
+      sources: [...request.images, request.mask ?? []].flat(),
       creation: imageCreation(request),
     },
     describeRequest: (gateway) => imageGatewayRequest(gateway, request),
@@ -245,15 +243,10 @@ export async function sendImages(call: CommandCall<ImageOptions>, request: Image
         const id = stored?.record.id
         return id ? resumeCommand(context, options, new Map([[id, id]]), true)(id) : undefined
       }
-      const name = `${request.command.replace(' ', '-')}.txt`
-      const rescue = { folder: rescueFolder(context), name }
+      const rescue = { folder: rescueFolder(context), name: `${request.command.replace(' ', '-')}.txt` }
       const relay = options.raw ? createReplyWriter(context, gate, rescue) : undefined
-      const outcome = await makeImages(
-        own,
-        request,
-        { ...imagePlan(options, settings), onMade, relay },
-        viewer,
-      )
+      const plan = { ...imagePlan(options, settings), onMade, relay }
+      const outcome = await makeImages(own, request, plan, viewer)
       if (stored !== undefined) await settleImages(record.store, stored, outcome)
       return quiet ? withReasons(outcome) : outcome
     },
@@ -270,23 +263,15 @@ function withReasons(outcome: Outcome<ImageDocument>): Outcome<ImageDocument> {
 function createViewer(context: Context, options: ImageOptions): ImageViewer | undefined {
   const preview = createPreview(context, options.preview ?? 'auto')
   if (preview === undefined) return undefined
-  // The path follows a single picture on a terminal, so it needs no caption. The paths of several come after the last, so each gets its number.
-  const captionOf = (image: Exclude<ShownImage, Uint8Array>) => {
-    if (!context.stdout.isTerminal) return { caption: image.path }
-    return image.count > 1 ? { caption: imageLabel(image) } : {}
-  }
   return async (image) => {
     if (image instanceof Uint8Array) return await preview.show({ bytes: image })
-    const bytes = await readImage(resolve(context.cwd, image.path))
-    if (bytes !== undefined) await preview.show({ bytes, ...captionOf(image) })
-  }
-}
-
-/** A pipe or device cannot be read again; a file that was removed in the meantime is skipped. */
-async function readImage(path: string): Promise<Uint8Array | undefined> {
-  try {
-    return (await stat(path)).isFile() ? await readFile(path) : undefined
-  } catch {
-    return undefined
+    const path = resolve(context.cwd, image.path)
+    // A pipe or device cannot be read again; a file that was removed in the meantime is skipped.
+    const found = await stat(path).catch(() => undefined)
+    const bytes = found?.isFile() ? await readFile(path).catch(() => undefined) : undefined
+    if (bytes === undefined) return
+    // The path follows a single picture on a terminal, so it needs no caption. The paths of several come after the last, so each gets its number.
+    const label = image.count > 1 ? { caption: imageLabel(image) } : {}
+    await preview.show({ bytes, ...(context.stdout.isTerminal ? label : { caption: image.path }) })
   }
 }

@@ -182,7 +182,7 @@ function readImageUsage(value: unknown): ImageUsage | null {
 export type ImageViewer = (image: ShownImage) => Promise<void>
 
 /** An image that was saved, or the bytes of a preview. */
-export type ShownImage =
+type ShownImage =
   | Uint8Array
   | { readonly index: number; readonly count: number; readonly path: string }
 
