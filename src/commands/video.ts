@@ -10,12 +10,12 @@ import {
   readVideo,
   storedMedia,
   type InstanceMedia,
-  planVideos,
   videoCreation,
   videoGatewayRequest,
   videoRequest,
   type VideoRequest,
 } from '../operations/video-request.ts'
+import { planOutputs } from '../files/output-plan.ts'
 import { mediaTypeOfName } from '../files/media-type.ts'
 import type { JsonObject } from '../json.ts'
 import { isUrl } from '../operations/image-sources.ts'
@@ -291,7 +291,7 @@ async function finishVideoRequest(
   if (kind === 'operation') await problems.check(() => modelSegment(model?.id ?? 'model'))
   const request = videoRequest({ kind, model: model?.id ?? '', body }, prompt, warnings)
   const location = resultLocation(options, settings?.outputDir.value)
-  const output = planVideos(context, location, { ...request, now: context.clock.now() })
+  const output = planOutputs(context, { ...request, ...location, kind: 'video', now: context.clock.now() })
   for (const problem of await output.check()) problems.add(problem)
   return { call: finishedCall(draft), request, output }
 }

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts'
 import { AlreadyReported, type ModelgateError, UsageError } from '../errors.ts'
 import { recordKinds, videoKinds, type RecordKind } from '../files/calls/job-record.ts'
 import { isLeftToFetch, openJobs } from '../operations/jobs.ts'
-import { literalTemplate } from '../files/output-plan.ts'
+import { literalTemplate, planOutputs } from '../files/output-plan.ts'
 import { commonExit, type Outcome } from '../operations/operation.ts'
 import type { Output } from '../output/output.ts'
 import { createGate } from '../output/gate.ts'
@@ -30,7 +30,7 @@ import { checkCombination, imagePlan } from './image.ts'
 import type { JobKind, VideoDocument, VideosDocument } from '../events/video.ts'
 import { jobLookUp } from '../gateway/videos/job-requests.ts'
 import { findSavedVideos, VideoRun } from '../operations/video-run.ts'
-import { planVideos, videoCount } from '../operations/video-request.ts'
+import { videoCount } from '../operations/video-request.ts'
 import {
   lookUpVideo,
   waitForVideo,
@@ -86,11 +86,11 @@ async function waitFor(context: Context, given: WaitOptions, ids: readonly strin
     throw invalid('Give ids, --last or --all, not several of them.')
   }
   const jobs = await findJobs(context, given, ids)
-  refuseForAnswers(options, jobs)
   const isOne = jobs.length === 1
-  const images = jobs.filter((job) => isOf(job, ['image']))
-  const responses = jobs.filter((job) => isOf(job, ['response']))
-  const videos = jobs.filter((job) => isOf(job, videoKinds))
+  const images = ofKinds(jobs, ['image'])
+  const responses = ofKinds(jobs, ['response'])
+  const videos = ofKinds(jobs, videoKinds)
+  if (responses.length === 0 && jobs.length > 0) refuseForAnswers(options)
   // What expires first is taken first.
   const waits = [
     ...images.map((job) => () => fetchRecordedImages(job)),
@@ -102,23 +102,20 @@ async function waitFor(context: Context, given: WaitOptions, ids: readonly strin
   if (!isOne) refuseForSeveral(context, options, waits.length)
   const failures: ModelgateError[] = []
   for (const wait of waits) {
-    try {
-      await wait()
-    } catch (error) {
+    await wait().catch((error: unknown) => {
       if (waits.length === 1 || !(error instanceof AlreadyReported) || context.signal.aborted) throw error
       failures.push(error.cause as ModelgateError)
-    }
+    })
   }
   const [first] = failures
   if (first === undefined) return
   throw new AlreadyReported(first.amend({ exit: commonExit(failures, waits.length) }))
 }
 
-function isOf<Kind extends RecordKind>(
-  job: Found,
-  kinds: readonly Kind[],
-): job is FoundJob<WaitOptions, Kind> {
-  return kinds.some((kind) => kind === job.named.kind)
+function ofKinds<Kind extends RecordKind>(jobs: readonly Found[], kinds: readonly Kind[]) {
+  return jobs.filter((job): job is FoundJob<WaitOptions, Kind> =>
+    kinds.some((kind) => kind === job.named.kind),
+  )
 }
 
 /** Each once; without an id the last. */
@@ -143,13 +140,10 @@ async function findJobs(context: Context, { all, ...options }: WaitOptions, ids:
   return [...found.values()]
 }
 
-function refuseForAnswers(
-  { stream, startingAfter, schema, extract, render }: WaitOptions,
-  jobs: readonly Found[],
-): void {
+function refuseForAnswers({ stream, startingAfter, schema, extract, render }: WaitOptions): void {
   const flags = { '--stream': stream, '--starting-after': startingAfter, '--schema': schema, '-x': extract }
   const given = Object.entries({ ...flags, '--render': render }).filter(([, value]) => value !== undefined)
-  if (given.length === 0 || jobs.length === 0 || jobs.some((job) => isOf(job, ['response']))) return
+  if (given.length === 0) return
   throw new UsageError(given.map(([flag]) => `${flag} applies to a background response.`))
 }
 
@@ -191,8 +185,7 @@ async function fetchRecordedImages(job: FoundJob<VideoOptions, 'image'>): Promis
   const { id } = named
   const stored = named.stored!
   const { command, model, request: body, made } = stored.record
-  const { output, ...place } = placeOf(job)
-  const plan = { ...imagePlan(ownOptions, settings), ...place, output: output ?? undefined }
+  const plan = { ...imagePlan(ownOptions, settings), ...placeOf(job) }
   const problems = createProblemList()
   const parts = {
     command: command as ImageRequest['command'],
@@ -334,13 +327,15 @@ async function planWait(job: FoundVideo, resume: WaitPlan['resume']): Promise<Pl
   refuseCombinations(context, options, true)
   const record = stored?.record
   const { force, ...place } = placeOf(job)
-  const asked = {
+  const output = planOutputs(context, {
+    ...place,
+    kind: 'video',
+    force: true,
     model: record?.model ?? '',
     prompt: stored?.prompt() || id,
     count: videoCount(record?.request),
     now: record === undefined ? context.clock.now() : record.created_at * 1000,
-  }
-  const output = planVideos(context, { ...place, force: true }, asked)
+  })
   throwProblems(await output.check())
   const plan = { ...waitPlan(job, resume), output, force }
   const saved = plan.refetch ? undefined : await findSavedVideos(context, named, output, gate)

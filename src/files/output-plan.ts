@@ -84,8 +84,8 @@ function shortName(text: string, bytes: number): string {
 
 export interface OutputRequest {
   /** What `-o` says: a name, a folder (`DIR/` or one that exists), a template, or `-`. */
-  readonly output?: string | undefined
-  readonly folder?: string | undefined
+  readonly output?: string | null | undefined
+  readonly folder?: string | null | undefined
   readonly kind?: OutputKind
   readonly count: number
   readonly force: boolean
@@ -116,7 +116,7 @@ interface ExpectedFiles {
 
 export function planOutputs(context: FileContext, request: OutputRequest) {
   const { output, kind = 'image', count } = request
-  const folder = output === undefined ? literalTemplate(request.folder ?? '.') : folderOf(context, output)
+  const folder = output == null ? literalTemplate(request.folder ?? '.') : folderOf(context, output)
   const text = folder === undefined ? output! : join(folder, automaticName(request))
   const template = parseTemplate(text)
   const toStandardOutput = output === '-'

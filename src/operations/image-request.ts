@@ -42,9 +42,9 @@ export interface ImageRequest {
 
 export interface ImagePlan {
   /** A name, a folder, a template, or `-` for standard output. */
-  readonly output?: string | undefined
+  readonly output?: string | null | undefined
   /** The folder for files that `output` does not name. */
-  readonly folder?: string | undefined
+  readonly folder?: string | null | undefined
   readonly force?: boolean
   readonly skipExisting?: boolean
   /** Whether images are saved; otherwise their URLs are reported. */

@@ -1,11 +1,10 @@
 import { lastSegment } from '../contract/video-state.ts'
-import { maxPlannedNames, planOutputs, type OutputPlan } from '../files/output-plan.ts'
+import { maxPlannedNames } from '../files/output-plan.ts'
 import type { FileContext } from '../context.ts'
 import type { Creation } from '../cost/creation.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 import type { JobKind } from '../events/video.ts'
 import { readInputFile } from '../files/input-file.ts'
-import type { NewJob } from '../files/calls/job-record.ts'
 import { mediaTypeOfName, sniffMediaType } from '../files/media-type.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { bareModel, idempotencyKeyOf } from '../gateway/url.ts'
@@ -137,14 +136,4 @@ export function addInstance(body: Body, prompt: string | undefined, media: Insta
   }
   for (const instance of withoutPrompt) if (prompt !== undefined) instance['prompt'] = prompt
   for (const instance of instances) Object.assign(instance, media)
-}
-
-/** @param named `now` is when the job was requested, in ms since 1970 */
-export function planVideos(
-  context: FileContext,
-  { output, folder, force }: Omit<NewJob['output'], 'cwd'>,
-  named: { readonly model: string; readonly prompt: string; readonly count: number; readonly now: number },
-): OutputPlan {
-  const place = { output: output ?? undefined, folder: folder ?? undefined, force }
-  return planOutputs(context, { ...named, ...place, kind: 'video' })
 }

@@ -1,11 +1,12 @@
 import { ModelgateError, UsageError } from '../../errors.ts'
 import { videoKinds } from '../../files/calls/job-record.ts'
 import { nextCommand } from '../../files/next-command.ts'
+import { planOutputs } from '../../files/output-plan.ts'
 import type { JobReport } from '../../gateway/videos/read-job.ts'
 import { stringOf } from '../../json.ts'
 import { unrecordedJob, type NamedJob } from '../../operations/jobs.ts'
 import { startVideo, waitForVideo, type StartPlan } from '../../operations/video-jobs.ts'
-import { planVideos, videoRequest, type VideoRequest } from '../../operations/video-request.ts'
+import { videoRequest, type VideoRequest } from '../../operations/video-request.ts'
 import {
   fileTemplate,
   listenerOf,
@@ -59,7 +60,7 @@ function planOf({ task: { instance }, call: { context }, shared }: TaskRun): Sta
     onRecorded: async () => {},
     waits: false,
     checksSource: true,
-    output: planVideos(context, location, names),
+    output: planOutputs(context, { ...location, ...names, kind: 'video' }),
     force: true,
     refetch: false,
     isCopy: false,
