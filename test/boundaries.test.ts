@@ -82,7 +82,7 @@ test('only these write to a standard stream themselves: media, the gate, and wor
     /\bstd(?:out|err)\.write\(/.test(readFileSync(join(source, path), 'utf8')),
   )
   expect(writers.filter((path) => !path.startsWith('output/'))).toEqual([
-    'commands/chat/run-chat.ts',
+    'commands/chat.ts',
     'commands/completion.ts',
     'commands/help.ts',
     'commands/jobs.ts',
