@@ -76,10 +76,9 @@ function planOf({ task: { instance }, call: { context }, shared }: TaskRun): Sta
 /** Resolves when the id of the job is safe. */
 export async function startVideoJob(run: TaskRun): Promise<StartedJob> {
   const { task, call } = run
-  const { instance } = task
-  const kind = instance.command === 'video remix' ? 'video' : 'operation'
+  const kind = task.instance.command === 'video remix' ? 'video' : 'operation'
   const { body, source: sourceId } = await task.request()
-  const model = kind === 'video' ? stringOf(body['model']) : instance.model
+  const model = kind === 'video' ? stringOf(body['model']) : task.instance.model
   const request: VideoRequest = videoRequest({ kind, model: model ?? '', body })
   const source = kind === 'video' ? remixed(task, sourceId) : undefined
   const document = wholeResult(task, await startVideo(call, request, { ...planOf(run), source }))
