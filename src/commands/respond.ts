@@ -121,7 +121,6 @@ export async function buildRespondRequest(call: ParsedCall<RespondOptions>, sess
 async function readToolAnswers(draft: Draft<RespondOptions>, input: unknown): Promise<readonly unknown[]> {
   const { context, options } = draft
   const { toolOutput = [], customToolOutput = [], approve = [], deny = [], validate } = options
-  if ([toolOutput, customToolOutput, approve, deny].every(({ length }) => length === 0)) return []
   const read = (flag: string, texts: readonly string[], type: string) =>
     allInputs(texts.map(async (text) => ({ ...(await readToolOutput(context, flag, text)), type })))
   const outputs = [

@@ -124,15 +124,13 @@ async function findJobs(context: Context, { all, ...options }: WaitOptions, ids:
   const { jobs } = all ? await openJobs(context, stateFolder(context), gate).list() : { jobs: [] }
   const now = context.clock.now() / 1000
   const left = jobs.flatMap(({ record }) => (isLeftToFetch(record, now) ? (record.id ?? []) : []))
-  const texts = all ? left : ids
-  if (!all && texts.length === 0) {
-    return [await findNamedJob(context, { ...options, last: true as const }, undefined, recordKinds, gate)]
-  }
+  const named = ids.length === 0 ? [undefined] : ids
   const problems = createProblemList()
   const found = new Map<string, Found>()
-  for (const text of texts) {
+  for (const text of all ? left : named) {
     await problems.check(async () => {
-      const job = await findNamedJob(context, options, text, recordKinds, gate)
+      const own = text === undefined ? { ...options, last: true as const } : options
+      const job = await findNamedJob(context, own, text, recordKinds, gate)
       found.set(job.named.id, job)
     })
   }
