@@ -78,20 +78,17 @@ export function registerVideoGenerate(command: Command, context: Context, start 
   ])
   const flags = flagsOf(videoOperationEndpoint.fields)
   const shape = { endpoint: videoOperationEndpoint, flags, modelKind: 'video' } as const
-  const inputs = commandInputs['video generate']
+  for (const input of Object.values(commandInputs['video generate'])) command.addOption(inputOption(input))
   command
     .argument('[prompt...]', 'what to show; "-" or no prompt reads standard input, @file a file')
-    .addOption(inputOption(inputs.image))
-    .addOption(inputOption(inputs['last-frame']))
-    .addOption(inputOption(inputs.reference))
-    .addOption(inputOption(inputs.video))
     .action(async (words: string[], options: GenerateOptions) => {
       const draft = await startRequest({ context, options, words }, shape)
       const { body, settings, problems } = draft
       await problems.check(() => refuseCombinations(context, options, isWaitedFor(context, options)))
       const media = (await problems.check(() => readMedia(draft))) ?? {}
       const hasContent =
-        mediaFlags.some((name) => options[name] !== undefined) ||
+        mediaIn(options).length > 0 ||
+        options.instances !== undefined ||
         instancesOf(body).length > 0 ||
         ['prompt', 'instances'].some((name) => isSet(draft, name))
       const prompt = await readTextPrompt(draft, hasContent)
@@ -114,8 +111,6 @@ function mediaIn({ image, lastFrame, reference = [], video }: GenerateOptions): 
   const references = reference.map((text) => splitReference(text).name)
   return [image, lastFrame, ...references, video].filter((name) => name !== undefined)
 }
-
-const mediaFlags = ['image', 'lastFrame', 'reference', 'video', 'instances'] as const
 
 /** A request with pictures needs no prompt, so one that was piped in would go unnoticed. */
 function noteUnreadInput(context: Context): void {
@@ -189,14 +184,17 @@ export function registerVideoRemix(command: Command, context: Context, start = s
     .argument('[id]', `${source.about}${source.forms}`)
     .argument('[prompt...]', 'what to change; "-" or no prompt reads standard input, @file a file')
     .action(async (id: string | undefined, rest: string[], given: VideoOptions) => {
-      const [video, words] = splitArguments(id, rest, given)
+      // With `--last` all words are the prompt.
+      const [video, words] = given.last ? [undefined, [id ?? [], rest].flat()] : [id, rest]
+      if (!given.last && !video) {
+        throw new UsageError('No video was given.', {
+          hint: 'Give the id of a finished video before the prompt, or --last for the one started last.',
+        })
+      }
       const source = findNamedJob(context, given, video, videoKinds)
-      const draft = await startRequest(
-        { context, options: await remixOptions(source, given), words },
-        remixShape,
-      )
-      const { options, problems } = draft
-      await problems.check(() => refuseCombinations(context, options, isWaitedFor(context, options)))
+      const options = await remixOptions(source, given)
+      const draft = await startRequest({ context, options, words }, remixShape)
+      await draft.problems.check(() => refuseCombinations(context, options, isWaitedFor(context, options)))
       const prompt = await readPromptField(draft)
       await start(await finishVideoRequest(draft, 'video', prompt), source)
     })
@@ -205,19 +203,6 @@ export function registerVideoRemix(command: Command, context: Context, start = s
     new Option('--no-check', 'send it without checking that the source is finished'),
   ])
   addStartOptions(command)
-}
-
-/** With `--last` all words are the prompt. */
-function splitArguments(
-  id: string | undefined,
-  rest: readonly string[],
-  { last }: VideoOptions,
-): [source: string | undefined, words: readonly string[]] {
-  if (last) return [undefined, id === undefined ? rest : [id, ...rest]]
-  if (id !== undefined && id !== '') return [id, rest]
-  throw new UsageError('No video was given.', {
-    hint: 'Give the id of a finished video before the prompt, or --last for the one started last.',
-  })
 }
 
 export interface VideoOptions extends CommonOptions {
