@@ -119,15 +119,13 @@ async function addToolOutputs(
 
 /** The category may be given without its prefix and in lower case. */
 function readSafety(text: string) {
-  const [name = '', threshold = '', ...rest] = text.split('=')
-  if (name.trim() === '' || threshold.trim() === '' || rest.length > 0) {
+  const words = text.split('=').map((word) => word.trim().toUpperCase().replaceAll('-', '_'))
+  const [category = '', threshold = ''] = words
+  if (category === '' || threshold === '' || words.length > 2) {
     throw new UsageError(
       `--safety ${JSON.stringify(text)} must be category=threshold, such as harassment=BLOCK_NONE.`,
     )
   }
-  const category = name.trim().toUpperCase().replaceAll('-', '_')
-  return {
-    category: category.startsWith('HARM_CATEGORY_') ? category : `HARM_CATEGORY_${category}`,
-    threshold: threshold.trim().toUpperCase().replaceAll('-', '_'),
-  }
+  const prefix = category.startsWith('HARM_CATEGORY_') ? '' : 'HARM_CATEGORY_'
+  return { category: prefix + category, threshold }
 }
