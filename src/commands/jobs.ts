@@ -99,23 +99,19 @@ async function refresh(
     const [first] = jobs
     if (first === undefined) continue
     const { is_sandbox, base_url } = first.record
-    const skip = (reason: string) =>
-      warnings.push(`${counted(jobs.length, 'job')} ${jobs.length === 1 ? 'is' : 'are'} ${reason}`)
-    if (options.sandbox && !is_sandbox) {
-      skip('not in the sandbox, and not looked up with --sandbox.')
-      continue
-    }
     const itsSettings = itsOptions === options ? settings : await readSettings(context, itsOptions)
     const { baseUrl, baseUrls, profile } = itsSettings
     const here = own.get(profile.value) ?? baseUrl.value
-    if (!is_sandbox && here !== undefined) {
-      const there = URL.parse(base_url)?.origin
-      if (there !== here.origin && there !== baseUrls.value?.v1beta.origin) {
-        skip(`at ${there ?? 'an unknown address'}, and not looked up at ${here.origin}.`)
-        continue
-      }
-      own.set(profile.value, here)
+    const there = URL.parse(base_url)?.origin
+    const isElsewhere = here !== undefined && there !== here.origin && there !== baseUrls.value?.v1beta.origin
+    if (!is_sandbox && (options.sandbox || isElsewhere)) {
+      const where = options.sandbox
+        ? 'not in the sandbox, and not looked up with --sandbox.'
+        : `at ${there ?? 'an unknown address'}, and not looked up at ${here?.origin}.`
+      warnings.push(`${counted(jobs.length, 'job')} ${jobs.length === 1 ? 'is' : 'are'} ${where}`)
+      continue
     }
+    if (!is_sandbox && here !== undefined) own.set(profile.value, here)
     const opened = await openGateway({ context, options: itsOptions, settings: itsSettings, gate })
     warnings.push(...(await refreshJobs(opened.gateway, jobs).finally(opened.close)))
   }
