@@ -7,7 +7,7 @@ import { AlreadyReported, type ModelgateError, UsageError } from '../errors.ts'
 import { recordKinds, videoKinds, type RecordKind } from '../files/calls/job-record.ts'
 import { isLeftToFetch, openJobs } from '../operations/jobs.ts'
 import { literalTemplate, planOutputs } from '../files/output-plan.ts'
-import { commonExit, type Outcome } from '../operations/operation.ts'
+import { commonExit } from '../operations/operation.ts'
 import type { Output } from '../output/output.ts'
 import { createGate } from '../output/gate.ts'
 import { createProblemList, throwProblems } from '../problems.ts'
@@ -27,7 +27,7 @@ import { imageRequest, type ImageRequest } from '../operations/image-request.ts'
 import { runOperation, showOperation } from './shared/call/run-operation.ts'
 import { resumeCommand, type JobNames } from './shared/jobs/resume-command.ts'
 import { checkCombination, imagePlan } from './image.ts'
-import type { JobKind, VideoDocument, VideosDocument } from '../events/video.ts'
+import type { JobKind } from '../events/video.ts'
 import { jobLookUp } from '../gateway/videos/job-requests.ts'
 import { findSavedVideos, VideoRun } from '../operations/video-run.ts'
 import { videoCount } from '../operations/video-request.ts'
@@ -277,13 +277,12 @@ async function waitForJobs(
   const unsaved = jobs.filter(({ saved }) => saved === undefined)
   const [first] = isDryRun(given) ? jobs : unsaved
   if (first === undefined) {
-    const call = jobs[0] ?? (await startCall(context, given))
-    const report = async (listener: Output): Promise<Outcome<VideoDocument | VideosDocument>> => {
-      const [job] = jobs
-      if (!isOne || job === undefined)
-        return await waitForVideos({ listener, signal: context.signal }, jobs, resume)
-      return new VideoRun(listener, command, job.named).reportSaved(job.saved!, job.plan)
-    }
+    const [job] = jobs
+    const call = job ?? (await startCall(context, given))
+    const report = (listener: Output) =>
+      isOne && job?.saved
+        ? new VideoRun(listener, command, job.named).reportSaved(job.saved, job.plan)
+        : waitForVideos({ listener, signal: context.signal }, jobs, resume)
     return void (await showOperation(call, view, report).finally(() => {
       if (!call.settings.quiet.value) context.stderr.write(savedNote(jobs))
     }))
