@@ -182,9 +182,7 @@ function readImageUsage(value: unknown): ImageUsage | null {
 export type ImageViewer = (image: ShownImage) => Promise<void>
 
 /** An image that was saved, or the bytes of a preview. */
-type ShownImage =
-  | Uint8Array
-  | { readonly index: number; readonly count: number; readonly path: string }
+type ShownImage = Uint8Array | { readonly index: number; readonly count: number; readonly path: string }
 
 export type ImageWriters = ReturnType<typeof createImageWriters>
 
