@@ -93,7 +93,6 @@ export function openMessageReader(options: ReaderOptions) {
   const lines = createInterface({ input: keys, output, terminal: true })
   /** Takes the line that is asked for; undefined where none is. */
   let answer: ((line: string | undefined) => void) | undefined
-  let isInBlock = false
   let hasLeft = false
   /** What was typed and is not used yet: it belongs to the next line. */
   let held = ''
@@ -137,11 +136,9 @@ export function openMessageReader(options: ReaderOptions) {
       feed()
     })
   const readMessage = async () => {
-    isInBlock = false
     const first = await ask(prompts[0])
     // A paste is a message as it is.
     if (!first?.trimStart().startsWith(fence) || first.includes(lineEnd)) return first
-    isInBlock = true
     let block = first.trimStart().slice(fence.length)
     while (!block.trimEnd().endsWith(fence)) {
       const line = await ask(prompts[1])
@@ -153,7 +150,8 @@ export function openMessageReader(options: ReaderOptions) {
 
   lines.on('line', endQuestion)
   lines.on('SIGINT', () => {
-    const isEmpty = lines.line === '' && !isInBlock
+    // Not within a block.
+    const isEmpty = lines.line === '' && lines.getPrompt() === prompts[0]
     lines.write(null, { ctrl: true, name: 'e' })
     lines.write(null, { ctrl: true, name: 'u' })
     if (isEmpty) output.write('\n')
