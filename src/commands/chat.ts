@@ -134,8 +134,7 @@ async function converse(chat: Chat, first: string): Promise<void> {
       say('Press Ctrl-C again, or Ctrl-D, to leave.')
     },
   })
-  const leave = () => reader.leave()
-  signal.addEventListener('abort', leave, { once: true })
+  signal.addEventListener('abort', reader.leave, { once: true })
   /** The message that got no answer, and why. */
   let open: { readonly question: Question; readonly failure: ModelgateError } | undefined
 
@@ -183,7 +182,7 @@ async function converse(chat: Chat, first: string): Promise<void> {
       }
     }
   } finally {
-    signal.removeEventListener('abort', leave)
+    signal.removeEventListener('abort', reader.leave)
     reader.close()
     if (!signal.aborted && stderr.stream !== undefined) stderr.write('\n')
   }
@@ -225,13 +224,12 @@ async function answer(
     const { request } = await build({ context: turn, options, words: [], prompt: text }, session)
     const folder = settings.outputDir.value ?? '.'
     const plan = { folder, keepsResponse: false, strict: options.strict === true }
-    const { model, body } = request
     const media = [...attach, ...(request.talk?.media ?? [])]
     await runOperation(
       { ...chat, context: turn },
       {
         opened: { ...opened, gateway, hasSent: () => hasSent },
-        logged: { command: 'chat', model, body, media },
+        logged: { ...request, command: 'chat', media },
         output: () => textOutput(chat),
         rescue: 'chat.txt',
         operation: (own) => generateText(own, request, plan),
