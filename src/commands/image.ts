@@ -148,8 +148,8 @@ function whenLeftOut(body: Body): string {
 
 async function readSources(draft: Draft<ImageOptions>) {
   const { context, options } = draft
-  const { image: locations = [], mask: maskLocation, curl } = options
-  const masks = maskLocation === undefined ? [] : [maskLocation]
+  const { image: locations = [], curl } = options
+  const masks = [options.mask ?? []].flat()
   if (locations.length === 0) throw new UsageError('--image is missing: an edit starts from an image.')
   // A pasted command can read only files and standard input.
   if (curl && [...locations, ...masks].some(isUrl)) {

@@ -201,13 +201,13 @@ async function overridden(
   try {
     const now = await resolveSettings(context, { profile: settings.profile.value })
     const location = await now.keyLocation()
-    const given = key.value === undefined ? 'file' : 'credentials'
-    const isOther = (key.value ?? key.path) !== undefined && location?.kind !== given
+    const expected = key.value === undefined ? 'file' : 'credentials'
+    const isGiven = (key.value ?? key.path) !== undefined
     const inFront = (name: SettingName, isOther: boolean) =>
       isOther ? [`${now[name].source} goes before ${settingTable[name].file} of the configuration.`] : []
     return [
       ...inFront('baseUrl', now.baseUrl.value?.href !== baseUrl.href),
-      ...(location !== undefined && isOther
+      ...(isGiven && location !== undefined && location.kind !== expected
         ? [`${location.source} goes before the key that was given.`]
         : []),
       ...modelKinds.flatMap((kind) => inFront(`${kind}Model`, now[`${kind}Model`].value !== models[kind])),
