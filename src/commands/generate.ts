@@ -12,7 +12,9 @@ import { functionResponses } from '../operations/tool-outputs.ts'
 import { allInputs } from '../problems.ts'
 import { collect, type Example } from './shared/options/common-options.ts'
 import {
-  hasField,
+  checkRequest,
+  finishedCall,
+  nameModel,
   startRequest,
   type Draft,
   type ParsedCall,
@@ -20,10 +22,10 @@ import {
 } from './shared/request/build-request.ts'
 import { inputOption } from './shared/request/contract-flags.ts'
 import { underFlag } from './shared/request/flag-values.ts'
+import { readTextPrompt } from './shared/request/text-prompt.ts'
 import { readToolOutput } from './shared/request/tool-flag.ts'
 import {
   conversationConflicts,
-  finishTextRequest,
   readTextParts,
   registerText,
   sendText,
@@ -31,7 +33,6 @@ import {
 } from './shared/text/text-command.ts'
 
 interface GenerateOptions extends TextOptions {
-  contents?: string
   safety?: string[]
 }
 
@@ -40,6 +41,7 @@ const shape: RequestShape = {
   modelKind: 'text',
   flags: flagsOf(endpoint.fields),
   conflicts: [...conflictingInputs.generate, ['history', 'contents'], ...conversationConflicts('contents')],
+  content: { fields: ['contents'], flags: ['contents', 'history'] },
   otherForms: {
     contents: 'history',
     tools: 'tool',
@@ -88,19 +90,23 @@ export function registerGenerate(command: Command, context: Context, send = send
 export async function buildGenerateRequest(call: ParsedCall<GenerateOptions>, session?: Session) {
   const draft = await startRequest(call, shape)
   const { body, problems } = draft
-  const parts = await readTextParts(draft, 'generate', session)
-  const { safety, history, contents } = call.options
+  const { talk, answerSchema, attachments } = await readTextParts(draft, 'generate', session)
+  const { safety } = call.options
   if (safety !== undefined) {
     const settings = () => allInputs(safety.map(async (text) => readSafety(text)))
     await problems.check(async () => addSafety(body, await settings()))
   }
-  await problems.check(() => addToolOutputs(draft, parts.talk?.known))
-  return await finishTextRequest(draft, parts, {
-    sources: [history, contents],
-    hasContent: hasField(draft, 'contents'),
-    addPrompt: (prompt) => addMessage(body, parts.attachments, prompt),
-    finish: (fields) => contentRequest({ ...fields, model: fields.model ?? 'model' }),
+  await problems.check(() => addToolOutputs(draft, talk?.known))
+  const prompt = await readTextPrompt(draft, talk?.awaitsAnswer)
+  await problems.check(() => {
+    addMessage(body, attachments, prompt)
+    talk?.complete(attachments)
   })
+  const model = await nameModel(draft, talk?.model)
+  const warnings = await checkRequest(draft, model)
+  const fields = { model: model?.id ?? 'model', body, answerSchema, warnings, talk }
+  const request = await problems.check(() => contentRequest(fields))
+  return { call: finishedCall(draft), request: request! }
 }
 
 async function addToolOutputs(

@@ -9,18 +9,20 @@ import { checkApprovals, toolOutputItems } from '../operations/tool-outputs.ts'
 import { allInputs } from '../problems.ts'
 import { collect, type Example } from './shared/options/common-options.ts'
 import {
-  hasField,
+  checkRequest,
+  finishedCall,
   isSet,
+  nameModel,
   startRequest,
   type Draft,
   type ParsedCall,
   type RequestShape,
 } from './shared/request/build-request.ts'
 import { parseTextFlag, underFlag } from './shared/request/flag-values.ts'
+import { readTextPrompt } from './shared/request/text-prompt.ts'
 import { readApproval, readToolOutput } from './shared/request/tool-flag.ts'
 import {
   conversationConflicts,
-  finishTextRequest,
   readTextParts,
   registerText,
   sendText,
@@ -29,8 +31,6 @@ import {
 
 interface RespondOptions extends TextOptions {
   instructions?: string
-  input?: string
-  prompt?: string
   customToolOutput?: string[]
   approve?: string[]
   deny?: string[]
@@ -49,6 +49,10 @@ const shape: RequestShape = {
     ['system', 'instructions'],
     ...conversationConflicts('input', 'previous-response-id', 'conversation', 'background'),
   ],
+  content: {
+    fields: ['input', 'prompt'],
+    flags: ['input', 'prompt', 'history', 'tool-output', 'custom-tool-output', 'approve', 'deny'],
+  },
   otherForms: { input: 'history', tools: 'tool' },
 }
 
@@ -102,20 +106,20 @@ export async function buildRespondRequest(call: ParsedCall<RespondOptions>, sess
     const read = () => parseTextFlag(context, '--instructions', instructions)
     body['instructions'] = await problems.check(read)
   }
-  const parts = await readTextParts(draft, 'respond', session)
-  const known = parts.talk === undefined ? body['input'] : parts.talk.known
+  const { talk, answerSchema, attachments } = await readTextParts(draft, 'respond', session)
+  const known = talk === undefined ? body['input'] : talk.known
   const answers = (await problems.check(() => readToolAnswers(draft, known))) ?? []
-  const { input, prompt: template, history, toolOutput, customToolOutput, approve, deny } = options
-  return await finishTextRequest(draft, parts, {
-    sources: [input, template, history, toolOutput, customToolOutput, approve, deny],
-    hasContent: answers.length > 0 || hasField(draft, 'input') || hasField(draft, 'prompt'),
-    addPrompt: (prompt) => addInput(body, parts.attachments, prompt, answers),
-    setDefaults() {
-      // Text is shown as it arrives unless a whole reply is requested. A background job has none to show.
-      if (body['stream'] === undefined) body['stream'] = body['background'] !== true
-    },
-    finish: responseRequest,
+  const prompt = await readTextPrompt(draft, answers.length > 0 || talk?.awaitsAnswer)
+  await problems.check(() => {
+    addInput(body, attachments, prompt, answers)
+    talk?.complete(attachments)
   })
+  const model = await nameModel(draft, talk?.model)
+  // Text is shown as it arrives unless a whole reply is requested. A background job has none to show.
+  if (body['stream'] === undefined) body['stream'] = body['background'] !== true
+  const warnings = await checkRequest(draft, model)
+  const fields = { model: model?.id ?? null, body, answerSchema, warnings, talk }
+  return { call: finishedCall(draft), request: responseRequest(fields) }
 }
 
 async function readToolAnswers(draft: Draft<RespondOptions>, input: unknown): Promise<readonly unknown[]> {

@@ -7,14 +7,8 @@ import { nearestName } from '../../../nearest-name.ts'
 import { UsageError } from '../../../errors.ts'
 import { isObject } from '../../../json.ts'
 import type { Body } from '../../../operations/operation.ts'
-import type { CommonOptions } from '../options/common-options.ts'
-import {
-  applyContractFlags,
-  misspeltValues,
-  type ContractFlag,
-  refuseConflicts,
-  valueOf,
-} from './contract-flags.ts'
+import { isDryRun, type CommonOptions } from '../options/common-options.ts'
+import { misspeltValues, type ContractFlag, valueOf } from './contract-flags.ts'
 import {
   addMissingKey,
   configuredBaseUrl,
@@ -25,7 +19,7 @@ import {
 } from '../gateway/open-gateway.ts'
 import { createGate, type Gate } from '../../../output/gate.ts'
 import { createProblemList, type ProblemList } from '../../../problems.ts'
-import { parseJsonFlag } from './flag-values.ts'
+import { fieldValue, parseJsonFlag } from './flag-values.ts'
 import { parseSet, setField, type Setting } from './set-path.ts'
 import { askText, canAsk } from '../input/questions.ts'
 
@@ -41,6 +35,8 @@ export interface RequestShape {
   readonly endpoint: Endpoint
   readonly flags: readonly ContractFlag[]
   readonly conflicts?: readonly ConflictingNames[]
+  /** What may hold the content, so that no prompt is needed: fields of the body, and flags whose value is such a part. */
+  readonly content?: { readonly fields: readonly string[]; readonly flags: readonly string[] }
   /** Flags that set a field in another form, by the name of the field's own flag: messages name what was given. */
   readonly otherForms?: Readonly<Record<string, string>>
   /** As configuration and families call it. */
@@ -76,12 +72,21 @@ export async function startRequest<Options extends CommonOptions>(
   const isFirst = settings !== undefined && !options.sandbox && (await isNotSetUp(settings))
   if (isFirst) problems.add(notSetUp(modelVariable(shape)))
   else if (settings !== undefined && !options.sandbox) await check(() => configuredBaseUrl(settings))
-  await check(() => refuseConflicts(options, shape.conflicts))
+  for (const names of shape.conflicts ?? []) {
+    if (names.some((name) => valueOf(options, name) === undefined)) continue
+    const [one, other] = names
+    problems.add(new UsageError(`--${one} and --${other} cannot be used together.`))
+  }
   const given =
     options.body === undefined ? {} : await check(() => parseJsonFlag(context, '--body', options.body!))
   if (given !== undefined && !isObject(given)) problems.add(new UsageError('--body must be a JSON object.'))
   const body = (isObject(given) ? given : {}) as Body
-  await applyContractFlags(context, shape.flags, options, body, problems)
+  for (const { name, path, field } of shape.flags) {
+    const flag = `--${name}`
+    const value = valueOf(options, name)
+    if (value === undefined) continue
+    await check(async () => setField(body, path, await fieldValue(context, flag, field, value), flag))
+  }
   const sets: Setting[] = []
   for (const text of options.set ?? []) await check(() => void sets.push(parseSet(text)))
   return { ...shape, ...call, gate: createGate(context), problems, body, sets, settings, isFirst }
@@ -102,10 +107,11 @@ export function hasField(draft: Draft, field: string): boolean {
   return draft.body[field] !== undefined || isSet(draft, field)
 }
 
-export function hasModel(draft: Draft, carried?: string): boolean {
-  const { endpoint } = draft
-  if (carried !== undefined || configuredModel(draft) !== undefined || isOptional(endpoint)) return true
-  return isInBody(endpoint) && hasField(draft, 'model')
+/** Empty where nobody can be asked. @throws ModelgateError for a key that cannot be used: nothing is typed in vain */
+export async function askFor({ context, options, settings }: Draft, question: string): Promise<string> {
+  if (!canAsk(context, options.noInput)) return ''
+  if (!options.sandbox && !isDryRun(options)) await settings?.apiKey()
+  return await askText(context, question)
 }
 
 /** Otherwise it is in the path. */
@@ -220,13 +226,11 @@ function configuredModel({ modelKind, options, settings }: Draft): string | unde
 
 /** Settings that could not be read may have a model. */
 async function chooseModel(draft: Draft): Promise<string | undefined> {
-  const { modelKind, sandboxModel, context, options, settings, problems } = draft
+  const { modelKind, sandboxModel, options, settings, problems } = draft
   if (settings === undefined) return undefined
   if (options.sandbox) return sandboxModel ?? sandboxModels[modelKind]
-  if (!problems.any && canAsk(context, options.noInput)) {
-    const answer = await askText(context, 'Model:')
-    if (answer.trim() !== '') return answer.trim()
-  }
+  const answer = problems.any ? '' : (await askFor(draft, 'Model:')).trim()
+  if (answer !== '') return answer
   const ways = `set ${modelVariable(draft)} (${modelKind}_model in the configuration), or pass -m`
   throw new UsageError(`No model was given: ${ways}.`, {
     code: 'model_missing',

@@ -1,13 +1,8 @@
 import { Option, type Command } from 'commander'
-import type { Context } from '../../../context.ts'
 import type { CommandInput, ConflictingNames } from '../../../contract/command-inputs.ts'
 import { type Field, isList, wordsOf, type FieldFlag, type Violation } from '../../../contract/field.ts'
 import { collect, suggestWords } from '../options/common-options.ts'
 import { nearestName } from '../../../nearest-name.ts'
-import type { ProblemList } from '../../../problems.ts'
-import { UsageError } from '../../../errors.ts'
-import { fieldValue } from './flag-values.ts'
-import { setField } from './set-path.ts'
 
 export interface ContractFlag extends FieldFlag {
   /** The default, if the command decides it; otherwise the contract's. */
@@ -47,24 +42,6 @@ export function addContractFlags(
       suggestWords(option, wordsOf(field))
       command.addOption(isList(field) ? option.argParser(collect) : option)
     }
-  }
-}
-
-/** A flag with invalid JSON becomes a problem. */
-export async function applyContractFlags(
-  context: Context,
-  flags: readonly ContractFlag[],
-  options: object,
-  body: Record<string, unknown>,
-  problems: ProblemList,
-): Promise<void> {
-  for (const { name, path, field } of flags) {
-    const given = valueOf(options, name)
-    if (given === undefined) continue
-    await problems.check(async () => {
-      const flag = `--${name}`
-      setField(body, path, await fieldValue(context, flag, field, given), flag)
-    })
   }
 }
 
@@ -118,12 +95,4 @@ export function inputOption(input: CommandInput & { readonly isList?: boolean })
   const flags = `${short === undefined ? '' : `-${short}, `}--${name} <${value}>`
   const option = new Option(flags, `${about}${forms}${isRepeatable ? ' (repeatable)' : ''}`)
   return isRepeatable ? option.argParser(collect) : option
-}
-
-export function refuseConflicts(options: object, pairs: readonly ConflictingNames[] = []): void {
-  const isGiven = (name: string) => valueOf(options, name) !== undefined
-  const problems = pairs
-    .filter(([one, other]) => isGiven(one) && isGiven(other))
-    .map(([one, other]) => `--${one} and --${other} cannot be used together.`)
-  if (problems.length > 0) throw new UsageError(problems)
 }

@@ -1,80 +1,120 @@
 import { UsageError } from '../../../errors.ts'
-import { isDryRun } from '../options/common-options.ts'
-import { askText, canAsk } from '../input/questions.ts'
-import { readPrompt } from '../input/standard-input.ts'
-import { hasModel, isSet, type Draft } from './build-request.ts'
+import type { SilenceStep } from '../../../files/input-file.ts'
+import { defaultSeconds } from '../../../limits.ts'
+import { counted } from '../../../quantities.ts'
+import { isStandardInputClaimed, readStandardInputText } from '../input/standard-input.ts'
+import { askFor, hasField, type Draft } from './build-request.ts'
+import { valueOf } from './contract-flags.ts'
 import { parseTextFlag } from './flag-values.ts'
 
 /**
  * A call that fails anyway neither asks nor reads standard input.
- * @param isContained whether the request has content already: then standard input is read only for `-`
- * @param carried the model of the conversation that is continued
+ * @param isContained whether the request has content that its shape does not name
  * @returns undefined if the request already has its content and nothing was added, or the prompt is among the problems
  */
-export async function readTextPrompt(
-  draft: Draft,
-  isContained: boolean,
-  carried?: string,
-): Promise<string | undefined> {
-  const { context, options, words, prompt, problems, settings } = draft
-  // A body that could not be read probably held the content.
-  const hasContent = isContained || (problems.any && options.body !== undefined)
-  const isAsked = (words.length === 0 && prompt === undefined && !hasContent) || !hasModel(draft, carried)
-  const needsKey = !options.sandbox && !isDryRun(options)
-  if (isAsked && !problems.any && settings !== undefined && needsKey && canAsk(context, options.noInput)) {
-    // So that nothing is typed for a call that cannot be sent.
-    await problems.check(() => settings.apiKey())
-  }
+export async function readTextPrompt(draft: Draft, isContained = false): Promise<string | undefined> {
+  const { context, options, words, prompt, problems, content = { fields: [], flags: [] } } = draft
   if (prompt !== undefined) return prompt
-  return await problems.check(() => {
+  // What could not be read probably held the content.
+  const isGiven = (flag: string) => valueOf(options, flag) !== undefined
+  const isUnread = problems.any && ['body', ...content.flags].some(isGiven)
+  const hasContent = isContained || isUnread || content.fields.some((field) => hasField(draft, field))
+  return await problems.check(async () => {
     const given = joinedWords(words)
     if (given === undefined && hasContent) return undefined
     if (given?.trim() === '') throw missing('The prompt is empty.')
-    return problems.any ? unaskedPrompt(draft, given) : askedPrompt(draft, given)
+    if (!problems.any) return await askedPrompt(draft, given)
+    if (given !== undefined && !/^@?-$/.test(given)) return await parseTextFlag(context, 'The prompt', given)
+    const isMissing = given === undefined && (!options.stdin || context.stdin.kind === 'empty')
+    if (isMissing) throw missing('No prompt was given.', ways)
+    return undefined
   })
 }
 
 export async function readPromptField(draft: Draft): Promise<string | undefined> {
-  const { body } = draft
-  const hasContent = body['prompt'] !== undefined || isSet(draft, 'prompt')
-  const prompt = await readTextPrompt(draft, hasContent)
-  if (prompt !== undefined) body['prompt'] = prompt
+  const prompt = await readTextPrompt(draft, hasField(draft, 'prompt'))
+  if (prompt !== undefined) draft.body['prompt'] = prompt
   return prompt
 }
 
-async function askedPrompt(
-  { context, options, settings, modelKind }: Draft,
-  given: string | undefined,
-): Promise<string> {
-  const argument =
-    given !== undefined && /^\\?@/.test(given) ? await parseTextFlag(context, 'The prompt', given) : given
-  const prompt = await readPrompt(context, {
-    argument,
-    noStdin: !options.stdin ? 'flag' : settings?.noStdin.value === true && 'setting',
-    // Otherwise piped input may be the list of a loop, or a picture, so it is not read if there is a prompt.
-    joins: modelKind === 'text',
-    stdinTimeout: options.stdinTimeout,
-    notice: (line) => {
-      if (!options.quiet && settings?.quiet.value !== true) context.stderr.write(`modelgate: ${line}\n`)
-    },
-  })
+async function askedPrompt(draft: Draft, given: string | undefined): Promise<string> {
+  const isFile = given !== undefined && /^\\?@/.test(given)
+  const argument = isFile ? await parseTextFlag(draft.context, 'The prompt', given) : given
+  const prompt = await readPrompt(draft, argument)
   if (prompt?.trim() === '') throw missing('The prompt is empty.')
-  if (prompt !== undefined) return prompt
-  const answer = canAsk(context, options.noInput) ? await askText(context, 'Prompt:') : ''
+  const answer = prompt ?? (await askFor(draft, 'Prompt:'))
   if (answer.trim() === '') throw missing('No prompt was given.', ways)
   return answer
 }
 
-/** Without asking the user or reading standard input. */
-async function unaskedPrompt(
-  { context, options }: Draft,
-  given: string | undefined,
+const noticeAfterMs = 1000
+
+/**
+ * From both, piped text comes first. Undefined if there is neither; empty if standard input was read and empty.
+ * Call it after the flags have been read, one of which may have claimed standard input (`@-`). Beside a prompt, a file that
+ * another process is reading, such as the list of a `while read` loop, is not touched.
+ * @param argument `-` alone means standard input, and overrides the setting that forbids it
+ * @throws UsageError `input_silent`, `wrong_type`, `usage`, `file_too_large`
+ */
+export async function readPrompt(
+  { context, options, settings, modelKind }: Pick<Draft, 'context' | 'options' | 'settings' | 'modelKind'>,
+  argument: string | undefined,
 ): Promise<string | undefined> {
-  if (given === undefined && (!options.stdin || context.stdin.kind === 'empty'))
-    throw missing('No prompt was given.', ways)
-  const isInput = given === undefined || given === '-' || given === '@-'
-  return isInput ? undefined : await parseTextFlag(context, 'The prompt', given)
+  if (argument === '-') {
+    if (!options.stdin) throw new UsageError('The prompt "-" reads standard input, which --no-stdin forbids.')
+    return await readStandardInputText(context, 'the prompt -')
+  }
+  const { kind, consumed } = context.stdin
+  const isForbidden = !options.stdin || settings?.noStdin.value === true || isStandardInputClaimed(context)
+  if (isForbidden || kind === 'terminal' || kind === 'empty') return argument
+  const notice = (line: string) => {
+    if (!options.quiet && settings?.quiet.value !== true) context.stderr.write(`modelgate: ${line}\n`)
+  }
+  const read = (steps: readonly SilenceStep[]) =>
+    readStandardInputText(context, 'the piped prompt', kind === 'pipe' ? steps : [])
+  if (argument === undefined) {
+    const act = () => notice('Waiting for the prompt on standard input, an open pipe.')
+    return await read([{ afterMs: noticeAfterMs, act }])
+  }
+  // It may be the list of a loop, or a picture.
+  if (modelKind !== 'text') return argument
+  if (consumed !== 'none') {
+    if (consumed === 'some') notice(leftAlone)
+    return argument
+  }
+  const piped = await read(silenceSteps(options.stdinTimeout ?? defaultSeconds.standardInput, notice))
+  if (!/\S/.test(piped)) return argument
+  const place = kind === 'file' ? 'the file on standard input' : 'standard input'
+  notice(`Joined ${counted(Buffer.byteLength(piped), 'byte')} of ${place} (in a loop: --no-stdin).`)
+  const gap = piped.endsWith('\n\n') ? '' : piped.endsWith('\n') ? '\n' : '\n\n'
+  return `${piped}${gap}${argument}`
 }
+
+const leftAlone =
+  'Standard input was left unread: it is a file that has been read in part, for example by a `while read` loop. ' +
+  '"-" as the prompt reads the rest; --no-stdin silences this note.'
+
+/** @param seconds 0 waits for ever */
+function silenceSteps(seconds: number, notice: (line: string) => void): SilenceStep[] {
+  const waiting: SilenceStep = {
+    afterMs: noticeAfterMs,
+    act: () => notice(`Waiting for text on standard input, an open pipe. ${alternatives}`),
+  }
+  const timeout: SilenceStep = {
+    afterMs: seconds * 1000,
+    act() {
+      const message = `There is a prompt, but standard input is a pipe that stayed open without sending anything for ${seconds} s.`
+      throw new UsageError(message, { code: 'input_silent', hint: alternatives })
+    },
+  }
+  if (seconds === 0) return [waiting]
+  return timeout.afterMs > noticeAfterMs ? [waiting, timeout] : [timeout]
+}
+
+const alternatives =
+  'To send the prompt alone, add --no-stdin (or set MODELGATE_NO_STDIN=1) or </dev/null; ' +
+  'to read the pipe alone, give "-" as the prompt; ' +
+  'to wait longer, set --stdin-timeout SECONDS.'
 
 const ways = 'Give it as words, pipe it in, or use "-" to read standard input.'
 

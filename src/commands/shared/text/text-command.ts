@@ -11,7 +11,7 @@ import { messageField, type Style } from '../../../operations/conversation/conve
 import type { Session } from '../../../operations/conversation/conversation-session.ts'
 import { generateText, textGatewayRequest, type TextRequest } from '../../../operations/generate-text.ts'
 import { appendEntries, type Body } from '../../../operations/operation.ts'
-import { schemaFormat, type responseRequest } from '../../../operations/response-request.ts'
+import { schemaFormat } from '../../../operations/response-request.ts'
 import { loadMarkdown, type OutputOptions } from '../../../output/create-output.ts'
 import { allInputs } from '../../../problems.ts'
 import { runOperation } from '../call/run-operation.ts'
@@ -27,18 +27,10 @@ import {
   showFirst,
   type Example,
 } from '../options/common-options.ts'
-import {
-  checkRequest,
-  finishedCall,
-  nameModel,
-  type Draft,
-  type ParsedCall,
-  type RequestShape,
-} from '../request/build-request.ts'
+import type { Draft, ParsedCall, RequestShape } from '../request/build-request.ts'
 import { addContractFlags, inputOption } from '../request/contract-flags.ts'
 import { ofFlag, parseJsonFileFlag, parseTextFlag, underFlag } from '../request/flag-values.ts'
 import { setField } from '../request/set-path.ts'
-import { readTextPrompt } from '../request/text-prompt.ts'
 import { namedTools, readTool, toolForms } from '../request/tool-flag.ts'
 import type { ConversationOptions } from './conversation.ts'
 
@@ -112,8 +104,6 @@ export function conversationConflicts(...own: readonly string[]): readonly Confl
     ['conversation-file', flag] as const,
   ])
 }
-
-type TextParts = Awaited<ReturnType<typeof readTextParts>>
 
 /**
  * Where a call stands alone, nothing of conversations is loaded, and there is no `talk`.
@@ -198,40 +188,6 @@ async function attachment(context: Context, location: string): Promise<Attachmen
   return readAttachment(context, location).catch((error: unknown) => {
     throw ofFlag('-a', error)
   })
-}
-
-interface RestOfRequest {
-  /** The flags that give content. */
-  readonly sources: readonly unknown[]
-  /** Whether the request needs no prompt. */
-  readonly hasContent: boolean
-  /** Attachments included. */
-  addPrompt(prompt: string | undefined): void
-  setDefaults?(): void
-  finish(fields: Parameters<typeof responseRequest>[0]): TextRequest
-}
-
-/** The prompt, after the messages of the conversation, the model, the checks. @throws UsageError, FileError with all problems */
-export async function finishTextRequest<Options extends TextOptions>(
-  draft: Draft<Options>,
-  { talk, answerSchema, attachments }: TextParts,
-  { sources, addPrompt, setDefaults, finish, ...rest }: RestOfRequest,
-) {
-  const { body, problems } = draft
-  const { check } = problems
-  // If one of these could not be read, it probably held the messages.
-  const isUnreadable = problems.any && sources.some((source) => source !== undefined)
-  const hasContent = isUnreadable || rest.hasContent || talk?.awaitsAnswer === true
-  const prompt = await readTextPrompt(draft, hasContent, talk?.model)
-  await check(() => {
-    addPrompt(prompt)
-    talk?.complete(attachments)
-  })
-  const model = await nameModel(draft, talk?.model)
-  setDefaults?.()
-  const warnings = await checkRequest(draft, model)
-  const request = await check(() => finish({ model: model?.id ?? null, body, answerSchema, warnings }))
-  return { call: finishedCall(draft), request: talk === undefined ? request! : { ...request!, talk } }
 }
 
 export async function sendText(call: CommandCall<TextOptions>, request: TextRequest): Promise<void> {

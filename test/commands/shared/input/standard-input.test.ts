@@ -2,28 +2,47 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
   claimStandardInput,
-  readPrompt,
   readStandardInputBytes,
-  type PromptSource,
 } from '../../../../src/commands/shared/input/standard-input.ts'
+import { readPrompt } from '../../../../src/commands/shared/request/text-prompt.ts'
+import type { Settings } from '../../../../src/config/settings.ts'
 import type { Input, InputKind } from '../../../../src/context.ts'
 import { Interrupted } from '../../../../src/errors.ts'
 import { anyText } from '../../../support/any-text.ts'
+import { memorySink } from '../../../support/memory-sink.ts'
 import { pipedInput } from '../../../support/piped-input.ts'
-import { testContext } from '../../../support/test-context.ts'
+import { testContext, type TestContext } from '../../../support/test-context.ts'
 import { runs } from '../../../support/sample.ts'
 
+interface Given {
+  argument?: string | undefined
+  /** By `--no-stdin`, or by a setting. */
+  noStdin?: 'flag' | 'setting' | false
+  joins?: boolean
+  stdinTimeout?: number
+}
+
+function read(
+  context: TestContext,
+  { argument, noStdin = false, joins = true, stdinTimeout }: Given = {},
+): Promise<string | undefined> {
+  const options = {
+    stdin: noStdin !== 'flag',
+    validate: true,
+    ...(stdinTimeout === undefined ? {} : { stdinTimeout }),
+  }
+  const settings = { noStdin: { value: noStdin === 'setting' }, quiet: { value: false } } as Settings
+  return readPrompt({ context, options, settings, modelKind: joins ? 'text' : 'image' }, argument)
+}
+
 /** Starts reading; the notices are collected. */
-function start(stdin: Input | string | Uint8Array, source: Partial<PromptSource> = {}) {
-  const context = testContext({ stdin })
+function start(stdin: Input | string | Uint8Array, given: Given = {}) {
   const notices: string[] = []
-  const prompt = readPrompt(context, {
-    argument: undefined,
-    noStdin: false,
-    joins: true,
-    notice: (line) => notices.push(line),
-    ...source,
-  })
+  const write = (line: string | Uint8Array) =>
+    void notices.push(String(line).replace(/^modelgate: (.*)\n$/, '$1'))
+  const stderr = { ...memorySink(), write }
+  const context = testContext({ stdin, stderr })
+  const prompt = read(context, given)
   // A rejection is looked at later.
   prompt.catch(() => {})
   return { context, notices, prompt, clock: context.clock }
@@ -201,9 +220,7 @@ test('Ctrl-C ends the reading and releases standard input', async () => {
   context.abort(new Interrupted('interrupt'))
   await expect(reading).rejects.toMatchObject({ exitCode: 130 })
   expect(stdin.releases).toBe(1)
-  await expect(
-    readPrompt(context, { argument: '-', noStdin: false, joins: true, notice: () => {} }),
-  ).rejects.toMatchObject({ code: 'usage' })
+  await expect(read(context, { argument: '-' })).rejects.toMatchObject({ code: 'usage' })
 })
 
 test('an input that cannot be read is a file error', async () => {
@@ -285,7 +302,6 @@ test('two that want standard input are both named', async () => {
 test('a prompt does not join an input that a flag has taken', async () => {
   const context = testContext({ stdin: '{}' })
   await readStandardInputBytes(context, '--tools @-')
-  const source = { noStdin: false, joins: true, notice: () => {} } as const
-  expect(await readPrompt(context, { ...source, argument: 'asked' })).toBe('asked')
-  expect(await readPrompt(context, { ...source, argument: undefined })).toBeUndefined()
+  expect(await read(context, { argument: 'asked' })).toBe('asked')
+  expect(await read(context)).toBeUndefined()
 })
