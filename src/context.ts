@@ -44,6 +44,8 @@ export interface Context {
   readonly signal: AbortSignal
   /** The command that starts this program, for hints to paste. */
   readonly program: string
+  /** The words after it, as typed. */
+  commandLine?: readonly string[]
   /** Identifies the terminal that the command was typed in; undefined without one (`findTerminalId`). */
   readonly terminalId: string | undefined
 }

@@ -1,11 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import type { Context } from './context.ts'
-import {
-  addShared,
-  rememberCommandLine,
-  takeOptionsBefore,
-  addExamples,
-} from './commands/shared/options/common-options.ts'
+import { addShared, takeOptionsBefore, addExamples } from './commands/shared/options/common-options.ts'
 import { helpLayout } from './commands/shared/help/command-help.ts'
 import { hasHelpColours, writeHelp } from './output/help-page.ts'
 import { commandEntries, type CommandEntries } from './command-entries.ts'
@@ -13,7 +8,7 @@ import { commandEntries, type CommandEntries } from './command-entries.ts'
 /** @throws UsageError for what the parser refuses; whatever the command throws */
 export async function runProgram(argv: readonly string[], context: Context): Promise<void> {
   const program = createProgram(context)
-  rememberCommandLine(context, argv)
+  context.commandLine = argv
   try {
     await program.parseAsync(markDashedText(separateContinue(argv)), { from: 'user' })
   } catch (error) {

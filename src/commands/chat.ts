@@ -24,13 +24,7 @@ import {
   type OpenGateway,
 } from './shared/gateway/open-gateway.ts'
 import { claimStandardInput } from './shared/input/standard-input.ts'
-import {
-  addExamples,
-  addShared,
-  commandLineOf,
-  rememberCommandLine,
-  wordOption,
-} from './shared/options/common-options.ts'
+import { addExamples, addShared, wordOption } from './shared/options/common-options.ts'
 import { parseTextFlag } from './shared/request/flag-values.ts'
 import { openSession, type ConversationOptions } from './shared/text/conversation.ts'
 import { conversationOptions, renderOption, textOutput } from './shared/text/text-command.ts'
@@ -208,7 +202,6 @@ async function answer(
   const { context, settings, style, session, opened } = chat
   const signal = AbortSignal.any([context.signal, stopped])
   const turn = { ...context, signal }
-  rememberCommandLine(turn, commandLineOf(context))
   let hasSent = false
   const gateway = {
     ...opened.gateway,

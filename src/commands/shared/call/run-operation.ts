@@ -18,7 +18,7 @@ import type { TextReply } from '../../../gateway/stream-text.ts'
 import { requestIdOf, type Call, type Outcome } from '../../../operations/operation.ts'
 import { createOutput, type OutputOptions } from '../../../output/create-output.ts'
 import { loadColours } from '../../../output/screen.ts'
-import { commandLineOf, isDryRun, type CommonOptions } from '../options/common-options.ts'
+import { isDryRun, type CommonOptions } from '../options/common-options.ts'
 import type { EndedCall, LoggedRequest } from '../log/log-call.ts'
 import { printRequest, type PrintableContent } from './dry-run.ts'
 import { lineLimit, openGateway, type CommandCall, type OpenGateway } from '../gateway/open-gateway.ts'
@@ -188,7 +188,7 @@ async function openOutput({ context, options, settings, gate }: ShownCall, view:
 
 /** Where nothing was accepted, the command to run next is the same call, unless its input has been read. */
 function withSameCall(context: Context, error: ModelgateError): ModelgateError {
-  const words = commandLineOf(context)
+  const { commandLine: words = [] } = context
   const isSafe = (error.exit === 'later' || error.exit === 'notSent') && billedOf(error) === 'no'
   if (!isSafe || error.facts.next !== undefined || words.length === 0) return error
   const isLost = context.stdin.kind === 'pipe' || context.stdin.kind === 'file'

@@ -22,7 +22,6 @@ import type { ImageSource } from '../../../operations/image-sources.ts'
 import { promptOf, type Body } from '../../../operations/operation.ts'
 import type { Gate } from '../../../output/gate.ts'
 import type { CommandCall, OpenGateway } from '../gateway/open-gateway.ts'
-import { commandLineOf } from '../options/common-options.ts'
 
 export interface LoggedRequest {
   readonly command: string
@@ -90,7 +89,7 @@ export async function logCall(call: EndedCall): Promise<void> {
     ),
   }
   const words = withoutUndefined({
-    arguments: withoutHeaderValues(commandLineOf(context)).map((word) => shownWord(call.gate, word)),
+    arguments: withoutHeaderValues(context.commandLine ?? []).map((word) => shownWord(call.gate, word)),
     read_stdin: (stdin.reader !== undefined && stdin.kind !== 'empty') || undefined,
     prompt: body && promptOf(body),
     request: body,

@@ -190,16 +190,6 @@ export function takeOptionsBefore(command: Command): void {
   if (wrong.length > 0) throw new UsageError(wrong, { hint: `See modelgate ${nameOf(command)} --help.` })
 }
 
-const commandLines = new WeakMap<object, readonly string[]>()
-
-export function rememberCommandLine(context: object, words: readonly string[]): void {
-  commandLines.set(context, words)
-}
-
-export function commandLineOf(context: object): readonly string[] {
-  return commandLines.get(context) ?? []
-}
-
 export function isDryRun({ dryRun, curl }: Pick<CommonOptions, 'dryRun' | 'curl'>): boolean {
   return dryRun === true || curl === true
 }
