@@ -62,7 +62,7 @@ async function showListed(call: CommandCall<ModelsOptions>): Promise<void> {
   const { context, options, settings } = call
   const { value: configured } = settings.families
   await runOperation(call, {
-    describeRequest: (gateway) => ({ request: modelListRequest(gateway) }),
+    describeRequest: (gateway) => modelListRequest(gateway),
     output: () => ({
       result: 'job',
       describe: ({ models }: ModelsDocument, _, columns) => modelTable(models, columns),

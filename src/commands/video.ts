@@ -301,10 +301,7 @@ export async function startJob(
   await runOperation(call, {
     warnings: request.warnings,
     logged: { ...request, media: mediaIn(options), creation: videoCreation(request) },
-    describeRequest: (gateway) => ({
-      request: videoGatewayRequest(gateway, request, remixed),
-      content: { body: request.body },
-    }),
+    describeRequest: (gateway) => videoGatewayRequest(gateway, request, remixed),
     output: () => ({ result: waits ? 'files' : 'job-id', resume }),
     operation: (opened) =>
       startVideo(opened, request, {

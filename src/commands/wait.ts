@@ -245,7 +245,7 @@ async function lookUp(found: FoundVideo): Promise<void> {
   const resume = resumeCommand(context, given, names)
   const reportsState = options.exitStatus === true
   await runOperation(found, {
-    describeRequest: (gateway) => ({ request: jobLookUp(gateway, named) }),
+    describeRequest: (gateway) => jobLookUp(gateway, named),
     output: () => ({ result: 'job', resume }),
     operation: (call) => lookUpVideo(call, named, { reportsState, resume }),
   })
@@ -290,7 +290,7 @@ async function waitForJobs(
   const { named, plan } = first
   await runOperation(first, {
     logged: { command, model: (isOne && named.stored?.record.model) || null, jobs: ids },
-    describeRequest: (gateway) => ({ request: jobLookUp(gateway, named) }),
+    describeRequest: (gateway) => jobLookUp(gateway, named),
     output: () => view,
     async operation(call) {
       if (isOne) return await waitForVideo(call, command, named, plan)

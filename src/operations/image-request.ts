@@ -185,22 +185,22 @@ async function readExisting(context: FileContext, path: string): Promise<SavedIm
 }
 
 /** A part of a form, in readable form. */
-export type ImagePart = ReturnType<typeof form>['content']['parts'][number]
+export type ImagePart = ReturnType<typeof form>['parts'][number]
 
 /** Smaller uploads need no progress. */
 const progressFromBytes = 1_000_000
 
-/** The HTTP request, JSON for a creation and multipart for an edit, and a readable form of it. */
+/** JSON for a creation; multipart for an edit, with a readable form of its parts. */
 export function imageGatewayRequest(
   gateway: Gateway,
   request: ImageRequest,
   onProgress?: (sent: number, total: number) => void,
 ) {
   const { command, streamed } = request
-  const { body, contentType, content } =
+  const { body, contentType, parts } =
     command === 'image edit'
       ? form(request)
-      : { body: jsonBody(request.body), contentType: 'application/json', content: { body: request.body } }
+      : { body: jsonBody(request.body), contentType: 'application/json', parts: undefined }
   const reports = onProgress !== undefined && body.length >= progressFromBytes
   const wire: GatewayRequest = {
     method: 'POST',
@@ -212,7 +212,7 @@ export function imageGatewayRequest(
     idempotencyKey: idempotencyKeyOf(gateway),
     body: reports ? withProgress(body, onProgress) : body,
   }
-  return { request: wire, content }
+  return { ...wire, parts }
 }
 
 export function imageCreation(request: Pick<ImageRequest, 'model' | 'body' | 'wanted'>): Creation {
@@ -248,7 +248,7 @@ function form({ body, images, mask }: ImageRequest) {
       ? { name: field, value: label }
       : { name: field, path: label, file_name: fileName, media_type: mediaType, bytes },
   )
-  return { ...multipartBody([...fields, ...files]), content: { parts: [...fields, ...shown] } }
+  return { ...multipartBody([...fields, ...files]), parts: [...fields, ...shown] }
 }
 
 function withProgress(body: RequestBody, report: (sent: number, total: number) => void): RequestBody {

@@ -130,7 +130,7 @@ export function takeExistingImages(
 async function receive({ gateway, listener }: Call, results: ImageResults, receiver: ImageReceiver) {
   const onProgress = (sent: number, total: number) => listener.event({ type: 'upload-progress', sent, total })
   try {
-    const { request } = imageGatewayRequest(gateway, results.request, onProgress)
+    const request = imageGatewayRequest(gateway, results.request, onProgress)
     results.response = await receiveImages(gateway, request, receiver)
     return undefined
   } catch (error) {

@@ -10,10 +10,10 @@ import { sandboxKey, type CommandCall } from '../gateway/open-gateway.ts'
 export async function printRequest(
   { context: { stdout }, options, settings, gate }: CommandCall,
   gateway: Gateway,
-  request: GatewayRequest,
-  content: PrintableContent = {},
+  { parts, ...request }: PrintableRequest,
 ): Promise<void> {
   const wire = wireRequest(gateway, request)
+  const json = parts ? undefined : await textOf(request.body)
   // Headers of the user have their values as they are written.
   const isOwn = (name: string) => Object.hasOwn(gateway.headers ?? {}, name)
   if (options.curl) {
@@ -24,21 +24,27 @@ export async function printRequest(
         ? `-H "${name}: Bearer ${shellKey}"`
         : `-H ${quoted(`${name}: ${value}`)}`
     }
-    const command = gate.text(curlCommand(wire, headerLine, content))
+    const command = gate.text(curlCommand(wire, headerLine, json, parts))
     stdout.write(`${stdout.isTerminal ? sanitise(command) : command}\n`)
   } else {
     const shown = Object.entries(wire.headers).map(([name, value]) => {
       return [name, isOwn(name) ? shownSource(value) : hideHeader(name, value)] as const
     })
     const { method, url } = wire
-    const parts = { method, url: url.href, headers: Object.fromEntries(shown), ...content }
-    const json = JSON.stringify(parts, undefined, 2)
-    stdout.write(`${gate.document(stdout.isTerminal ? sanitiseJson(json) : json)}\n`)
+    const body = json === undefined ? undefined : (JSON.parse(json) as unknown)
+    const document = { method, url: url.href, headers: Object.fromEntries(shown), body, parts }
+    const printed = JSON.stringify(document, undefined, 2)
+    stdout.write(`${gate.document(stdout.isTerminal ? sanitiseJson(printed) : printed)}\n`)
   }
   await stdout.drain()
 }
 
-export type PrintableContent = { readonly body?: unknown } | { readonly parts: readonly ImagePart[] }
+/** @param parts of a multipart body */
+export type PrintableRequest = GatewayRequest & { readonly parts?: readonly ImagePart[] | undefined }
+
+async function textOf(body: GatewayRequest['body']): Promise<string | undefined> {
+  return body && Buffer.concat(await Array.fromAsync(body.chunks())).toString('utf8')
+}
 
 /** A value that is written out is left to fill in. */
 function ownHeader(name: string, source: string): string {
@@ -72,10 +78,9 @@ async function keyForShell({ keyLocation }: Settings): Promise<string> {
 function curlCommand(
   { method, url, headers }: ReturnType<typeof wireRequest>,
   headerLine: (header: readonly [name: string, value: string]) => string,
-  content: PrintableContent,
+  body: string | undefined,
+  parts: readonly ImagePart[] | undefined,
 ): string {
-  const parts = 'parts' in content ? content.parts : undefined
-  const body = 'body' in content && content.body !== undefined ? JSON.stringify(content.body) : undefined
   // curl makes the boundary of a multipart body itself.
   const shown = Object.entries(headers).filter(([name]) => parts === undefined || name !== 'content-type')
   // curl sends a POST by itself where there is a body.

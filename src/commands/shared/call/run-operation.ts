@@ -8,7 +8,7 @@ import {
 } from '../../../errors.ts'
 import { rescueFolder } from '../../../context/folders.ts'
 import type { Settings } from '../../../config/settings.ts'
-import type { Gateway, GatewayRequest } from '../../../gateway/gateway.ts'
+import type { Gateway } from '../../../gateway/gateway.ts'
 import type { CallStart } from '../../../files/calls/call-record.ts'
 import { rootOf } from '../../../gateway/url.ts'
 import type { Output } from '../../../output/output.ts'
@@ -20,16 +20,13 @@ import { createOutput, type OutputOptions } from '../../../output/create-output.
 import { loadColours } from '../../../output/screen.ts'
 import { isDryRun, type CommonOptions } from '../options/common-options.ts'
 import type { EndedCall, LoggedRequest } from '../log/log-call.ts'
-import { printRequest, type PrintableContent } from './dry-run.ts'
+import { printRequest, type PrintableRequest } from './dry-run.ts'
 import { lineLimit, openGateway, type CommandCall, type OpenGateway } from '../gateway/open-gateway.ts'
 
 interface CommandRun {
   readonly streamed?: boolean
   /** For `--dry-run`; left out by a command that refuses it. */
-  describeRequest?(gateway: Gateway): {
-    readonly request: GatewayRequest
-    readonly content?: PrintableContent
-  }
+  describeRequest?(gateway: Gateway): PrintableRequest
   /** Evaluated only when there is something to render, so that a dry run creates no file. */
   output(): Partial<OutputOptions> | Promise<Partial<OutputOptions>>
   operation(call: Call): Promise<Outcome<OutputDocument>>
@@ -55,14 +52,13 @@ export async function runOperation(given: CommandCall, command: CommandRun): Pro
   const { gateway, book, spending, hasSent } = opened
   try {
     if (isDryRun(options)) {
-      const { request, content } = describeRequest!(gateway)
       if (options.sandbox && options.curl && !options.quiet) {
         context.stderr.write('modelgate: Start the sandbox first: modelgate sandbox --port 8080\n')
       }
       for (const message of quiet.value ? [] : warnings) {
         context.stderr.write(`${gate.line(`warning: ${message}`, lineLimit)}\n`)
       }
-      await printRequest(given, gateway, request, content)
+      await printRequest(given, gateway, describeRequest!(gateway))
       return
     }
     if (logged !== undefined) spending.call = await callStart(given, gateway, logged)

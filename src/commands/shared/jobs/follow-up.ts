@@ -57,9 +57,9 @@ export async function followUp(job: FoundResponse, command: 'wait' | 'cancel'): 
     streamed: wait?.streamed === true,
     logged: { command, model: named.stored?.record.model || null, jobs: [named.id] },
     describeRequest(gateway) {
-      if (wait === undefined) return { request: responseCancellation(gateway, named.id) }
+      if (wait === undefined) return responseCancellation(gateway, named.id)
       const { streamed, after } = wait
-      return { request: (streamed ? responseStream : responseLookUp)(gateway, named.id, after) }
+      return (streamed ? responseStream : responseLookUp)(gateway, named.id, after)
     },
     async output() {
       if (wait === undefined) return { result: 'job' }

@@ -213,7 +213,7 @@ export async function sendText(call: CommandCall<TextOptions>, request: TextRequ
       media: [...(options.attach ?? []), ...(talk?.media ?? [])],
       ...(isBackground ? { creation: { model, count: 1, of: 'text' } } : {}),
     },
-    describeRequest: (gateway) => ({ request: textGatewayRequest(gateway, request), content: { body } }),
+    describeRequest: (gateway) => textGatewayRequest(gateway, request),
     output: async () => ({
       ...(await textOutput(call, await openOutputFile(context, options))),
       resume: plan.resume,
