@@ -5,17 +5,23 @@ import { objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
 /** What a document has as null is absent. */
 type Recorded<Facts> = {
   readonly [Name in keyof Facts as null extends Facts[Name] ? never : Name]: Facts[Name]
-} & { readonly [Name in keyof Facts as null extends Facts[Name] ? Name : never]?: NonNullable<Facts[Name]> }
+} & {
+  readonly [Name in keyof Facts as null extends Facts[Name] ? Name : never]?:
+    | NonNullable<Facts[Name]>
+    | undefined
+}
 
 export type RecordedFile = Recorded<CallSummary['files'][number]>
 export type RecordedInput = Recorded<CallSummary['inputs'][number]>
 
 /** As far as prices need it; absent for calls that only look up or wait. */
 export interface RecordedCreation {
-  readonly images?: { readonly count: number; readonly size?: string; readonly quality?: string }
+  readonly images?: { readonly count: number } & {
+    readonly [Name in 'size' | 'quality']?: string | undefined
+  }
   /** Of all videos: as they play if they were saved, else as they were asked for. */
-  readonly video_seconds?: number
-  readonly video_size?: string
+  readonly video_seconds?: number | undefined
+  readonly video_size?: string | undefined
   readonly job?: string
 }
 
@@ -28,14 +34,15 @@ export interface CallStart extends Recorded<Pick<CallSummary, StartField>> {
 type EndField = 'time' | 'duration_ms' | 'error' | 'request_id' | 'finish_reason'
 
 /** How a call ended. Fields are added in later versions, and never removed. */
-export interface CallEnd
-  extends CallStart, Recorded<Pick<CallSummary, EndField>>, Partial<Pick<CallSummary, 'jobs' | 'rescued'>> {
+export interface CallEnd extends CallStart, Recorded<Pick<CallSummary, EndField>> {
   readonly exit_code: number
-  readonly usage?: Readonly<Record<string, number | null>>
-  readonly created?: RecordedCreation
-  readonly response?: string
+  readonly jobs?: CallSummary['jobs'] | undefined
+  readonly rescued?: CallSummary['rescued'] | undefined
+  readonly usage?: Readonly<Record<string, number | null>> | undefined
+  readonly created?: RecordedCreation | undefined
+  readonly response?: string | undefined
   readonly files: readonly RecordedFile[]
-  readonly inputs?: readonly RecordedInput[]
+  readonly inputs?: readonly RecordedInput[] | undefined
 }
 
 export interface CallFacts extends Omit<CallEnd, 'exit_code'> {
@@ -49,16 +56,16 @@ export interface CallWords {
   /** The command line as typed; of the content of a `data:` URL only `…` is kept. */
   readonly arguments?: readonly string[]
   /** Whether standard input was read. */
-  readonly read_stdin?: true
-  readonly prompt?: string
+  readonly read_stdin?: true | undefined
+  readonly prompt?: string | undefined
   /** Media in it are replaced by references. */
-  readonly request?: JsonObject
+  readonly request?: JsonObject | undefined
   /**
    * What a conversation continues from. Content generation: `content` of the first candidate, as without streaming.
    * Responses: `id`, `output`, `model`. Both: `text`, and `is_partial` where the answer broke off or was too long to
    * be kept.
    */
-  readonly reply?: JsonObject
+  readonly reply?: JsonObject | undefined
 }
 
 /** How much of an id is shown; commands take any beginning that is unique. */

@@ -90,21 +90,17 @@ test.each<[string, string[], unknown]>([
 })
 
 test.each<[string, string, string?]>([
-  ['temperature', '--set: "temperature" has no "=".', 'path.to.field=JSON'],
-  ['=1', '--set: "" has an empty name in its path.'],
-  ['a..b=1', '--set: "a..b" has an empty name in its path.'],
-  ['a.=1', '--set: "a." has an empty name in its path.'],
+  ['temperature', '"temperature" has no "=".', 'path.to.field=JSON'],
+  ['=1', '"" has an empty name in its path.'],
+  ['a..b=1', '"a..b" has an empty name in its path.'],
+  ['a.=1', '"a." has an empty name in its path.'],
   ['reasoning.effort=high', 'is not valid JSON: line 1, column 1', `--set 'reasoning.effort="high"'`],
-  ['a={b: 1}', '--set: the value of "a" is not valid JSON: line 1, column 2'],
+  ['a={b: 1}', 'the value of "a" is not valid JSON: line 1, column 2'],
   ['a=', 'expected a value'],
-  ['__proto__.polluted=1', 'the name "__proto__" is not allowed'],
-  ['a.constructor.b=1', 'the name "constructor" is not allowed'],
-  [String.raw`a.\prototype=1`, 'the name "prototype" is not allowed'],
-  ['tools[0].type="x"', '--set: "tools[0].type" has brackets', `--set 'tools.0.type=…'`],
+  ['tools[0].type="x"', '"tools[0].type" has brackets', `--set 'tools.0.type=…'`],
   ['tools[0]["a b"]=1', 'has brackets', `--set 'tools.0.a b=…'`],
   ['tools[]=1', 'has brackets', `--set 'tools.0=…'`],
   ['tools]=1', 'has brackets', 'a number is an index'],
-  [`${'a.'.repeat(64)}a=1`, 'the path has 65 names'],
 ])('%s is refused', (text, message, hint) => {
   const error = errorOf(() => parseSet(text))
   const said = { exitCode: 2, code: 'invalid_request', message: expect.stringContaining(message) as string }
@@ -147,6 +143,8 @@ test.each<[object, string[], string]>([
   [{ a: [1] }, ['a', '-1'], 'not "-1"'],
   [{ a: [1] }, ['a', '00'], 'not "00"'],
   [{}, ['__proto__', 'a'], 'the name "__proto__" is not allowed'],
+  [{}, ['a', 'constructor', 'b'], 'the name "constructor" is not allowed'],
+  [{}, ['a', 'prototype'], 'the name "prototype" is not allowed'],
 ])('%j has no %j', (body, path, message) => {
   expect(() => setPath({ ...body }, path, 1)).toThrow(message)
 })

@@ -9,6 +9,7 @@ import type { OutputDocument } from '../../../events/documents.ts'
 import type { SavedFile, TextDocument } from '../../../events/text.ts'
 import type {
   CallEnd,
+  CallWords,
   RecordedCreation,
   RecordedFile,
   RecordedInput,
@@ -67,34 +68,32 @@ export async function logCall(call: EndedCall): Promise<void> {
     ...start,
     // Anything else that was thrown is a bug.
     exit_code: thrown === undefined ? 0 : (error?.exitCode ?? 1),
-    ...withoutUndefined({
-      model: start.model ?? model ?? undefined,
-      error: error && {
-        code: error.code,
-        message: error.message.slice(0, maxMessage),
-        billed: billedOf(error),
-      },
-      request_id: request_id ?? undefined,
-      // Not for an answer that never came.
-      finish_reason: finish_reason === 'unknown' ? undefined : (finish_reason ?? undefined),
-      usage: usage ?? undefined,
-      response: stringOf(reply?.['id']),
-      jobs: request.jobs,
-      inputs: inputs.length === 0 ? undefined : inputs,
-      rescued: rescued.length === 0 ? undefined : rescued,
-      created: request.creation && document && creationIn(request.creation, document, rescued.length),
-    }),
-    files: [...savedIn(document), ...(textFile === undefined ? [] : [textFile])].map((file) =>
+    model: start.model ?? model ?? undefined,
+    error: error && {
+      code: error.code,
+      message: error.message.slice(0, maxMessage),
+      billed: billedOf(error),
+    },
+    request_id: request_id ?? undefined,
+    // Not for an answer that never came.
+    finish_reason: finish_reason === 'unknown' ? undefined : (finish_reason ?? undefined),
+    usage: usage ?? undefined,
+    response: stringOf(reply?.['id']),
+    jobs: request.jobs,
+    inputs: inputs.length === 0 ? undefined : inputs,
+    rescued: rescued.length === 0 ? undefined : rescued,
+    created: request.creation && document && creationIn(request.creation, document, rescued.length),
+    files: [...savedIn(document), ...(textFile ? [textFile] : [])].map((file) =>
       recordedFile(start.cwd, file),
     ),
   }
-  const words = withoutUndefined({
+  const words: CallWords = {
     arguments: withoutHeaderValues(context.commandLine ?? []).map((word) => shownWord(call.gate, word)),
     read_stdin: (stdin.reader !== undefined && stdin.kind !== 'empty') || undefined,
     prompt: body && promptOf(body),
     request: body,
     reply,
-  })
+  }
   await book.end(spending.takeIds(), end, settings.history.value === 'full' ? words : undefined)
 }
 
@@ -170,7 +169,7 @@ function recordedFile(cwd: string, file: SavedFile): RecordedFile {
   const { path, bytes, sha256, mime_type: type } = file
   const { format = extensionOf(type), width, height, seconds } = file as SavedFile & MediaFacts
   const measures = { width: width ?? undefined, height: height ?? undefined, seconds: seconds ?? undefined }
-  return { path: resolve(cwd, path), bytes, sha256, format, ...withoutUndefined(measures) }
+  return { path: resolve(cwd, path), bytes, sha256, format, ...measures }
 }
 
 /** What the call created, as far as its document says. */
@@ -182,7 +181,7 @@ function creationIn(
   if ('partials' in document) {
     const made = document.files.filter(({ existing }) => !existing).length + document.links.length + rescued
     const { size, quality } = variant ?? {}
-    const kind = withoutUndefined({ size: size || undefined, quality: quality || undefined })
+    const kind = { size: size || undefined, quality: quality || undefined }
     return made === 0 ? undefined : { images: { count: made, ...kind } }
   }
   const job = 'id' in document ? document.id : null
@@ -191,16 +190,11 @@ function creationIn(
   const played = 'operation' in document ? document.files.map(({ seconds: time }) => time) : []
   const isKnown = played.length > 0 && played.every((time) => time !== null)
   const asked = seconds ? seconds * count : undefined
-  return withoutUndefined({
+  return {
     job,
     video_seconds: isKnown ? played.reduce((sum, time) => sum + time, 0) : asked,
     video_size: variant?.size || undefined,
-  })
-}
-
-function withoutUndefined<Fields extends object>(fields: Fields) {
-  type Given = { readonly [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given
+  }
 }
 
 /** Without media. */

@@ -19,7 +19,7 @@ import {
 } from '../gateway/open-gateway.ts'
 import { createGate, type Gate } from '../../../output/gate.ts'
 import { createProblemList, type ProblemList } from '../../../problems.ts'
-import { fieldValue, parseJsonFlag } from './flag-values.ts'
+import { fieldValue, parseJsonFlag, underFlag } from './flag-values.ts'
 import { parseSet, setField, type Setting } from './set-path.ts'
 import { askText, canAsk } from '../input/questions.ts'
 
@@ -88,7 +88,8 @@ export async function startRequest<Options extends CommonOptions>(
     await check(async () => setField(body, path, await fieldValue(context, flag, field, value), flag))
   }
   const sets: Setting[] = []
-  for (const text of options.set ?? []) await check(() => void sets.push(parseSet(text)))
+  for (const text of options.set ?? [])
+    await check(() => void sets.push(underFlag('--set', () => parseSet(text))))
   return { ...shape, ...call, gate: createGate(context), problems, body, sets, settings, isFirst }
 }
 

@@ -2,14 +2,13 @@ import { UsageError } from '../../../errors.ts'
 import { parseJson } from '../../../files/parse-json.ts'
 import { dangerousNames, type JsonObject } from '../../../json.ts'
 import type { Body } from '../../../operations/operation.ts'
+import { underFlag } from './flag-values.ts'
 
 export interface Setting {
   /** At least one name or index. */
   readonly path: readonly string[]
   readonly value: unknown
 }
-
-const maxNames = 64
 
 /**
  * `path.to.field=JSON`; `\.`, `\=`, `\[`, `\]` and `\\` in a name are the literal characters. The value must be JSON, so
@@ -36,7 +35,7 @@ export function parseSet(text: string): Setting {
 export function setPath(container: unknown, path: readonly string[], value: unknown, depth = 0): unknown {
   const name = path[depth]
   if (name === undefined) return value
-  refuseName(name)
+  if (dangerousNames.has(name)) throw invalid(`the name "${name}" is not allowed`)
   const inside = (current: unknown) => setPath(current, path, value, depth + 1)
   const field = shown(path.slice(0, depth).join('.'))
   const isMissing = container === undefined || container === null
@@ -52,19 +51,10 @@ export function setPath(container: unknown, path: readonly string[], value: unkn
   return { ...fields, [name]: inside(Object.hasOwn(fields, name) ? fields[name] : undefined) }
 }
 
-function refuseName(name: string): void {
-  if (dangerousNames.has(name)) throw invalid(`the name "${name}" is not allowed`)
-}
-
 /** @param flag the flag that sets it, for the message */
 export function setField(body: Body, path: readonly string[], value: unknown, flag = '--set'): void {
   const name = path[0]!
-  try {
-    body[name] = (setPath(body, path, value) as Body)[name]
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error
-    throw error.amend({ message: error.message.replace('--set', flag) })
-  }
+  body[name] = (underFlag(flag, () => setPath(body, path, value)) as Body)[name]
 }
 
 function splitPath(text: string): string[] {
@@ -75,9 +65,6 @@ function splitPath(text: string): string[] {
     else names.push(names.pop()! + character.at(-1))
   }
   if (names.includes('')) throw invalid(`${shown(text)} has an empty name in its path`)
-  if (names.length > maxNames)
-    throw invalid(`the path has ${names.length} names, at most ${maxNames} are allowed`)
-  names.forEach(refuseName)
   return names
 }
 
@@ -98,5 +85,5 @@ function shown(text: string): string {
 }
 
 function invalid(clause: string, hint?: string): UsageError {
-  return new UsageError(`--set: ${clause}.`, { code: 'invalid_request', hint })
+  return new UsageError(`${clause}.`, { code: 'invalid_request', hint })
 }
