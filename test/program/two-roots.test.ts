@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { localServer } from '../support/local-server.ts'
-import { json, type ServerReply } from '../support/server-replies.ts'
+import { json, sse, type ServerReply } from '../support/server-replies.ts'
 import { writeFiles } from '../support/temporary-folder.ts'
 import { film, finished, started } from './videos/video-replies.ts'
 import { workspaceAt } from './workspace.ts'
@@ -36,6 +36,18 @@ test('each style has its root, its key and its downloads, and a job is on record
   ])
   const keys = two.requests.map(({ headers }) => headers['authorization'])
   expect(new Set(keys)).toEqual(new Set([`Bearer ${key}`]))
+})
+
+test('a conversation continues at the root of its style', async () => {
+  const said = { content: { role: 'model', parts: [{ text: 'Hi' }] }, finishReason: 'STOP' }
+  const reply = sse([JSON.stringify({ candidates: [said] })])
+  const { two, run } = await bench([], [reply, reply])
+  expect((await run(['generate', '-m', 'm', 'Hi'])).code).toBe(0)
+  expect(await run(['generate', '-c', 'More'])).toMatchObject({
+    code: 0,
+    err: expect.stringContaining('continuing'),
+  })
+  expect(two.requests).toHaveLength(2)
 })
 
 test('a nearer base URL stands for both', async () => {

@@ -10,7 +10,6 @@ import { rescueFolder } from '../../../context/folders.ts'
 import type { Settings } from '../../../config/settings.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
 import type { CallStart } from '../../../files/calls/call-record.ts'
-import { rootOf } from '../../../gateway/url.ts'
 import type { Output } from '../../../output/output.ts'
 import type { OutputDocument } from '../../../events/documents.ts'
 import type { SavedFile } from '../../../events/text.ts'
@@ -61,7 +60,7 @@ export async function runOperation(given: CommandCall, command: CommandRun): Pro
       await printRequest(given, gateway, describeRequest!(gateway))
       return
     }
-    if (logged !== undefined) spending.call = await callStart(given, gateway, logged)
+    if (logged !== undefined) spending.call = callStart(given, gateway, logged)
     const began = { at: context.clock.now(), monotonic: context.clock.monotonic() }
     let reply: TextReply | undefined
     let textFile: SavedFile | undefined
@@ -104,28 +103,20 @@ export async function runOperation(given: CommandCall, command: CommandRun): Pro
   }
 }
 
-async function callStart(
+function callStart(
   { context, options: { sandbox }, settings: { profile } }: CommandCall,
   gateway: Gateway,
   { command, model }: LoggedRequest,
-): Promise<CallStart> {
+): CallStart {
   const { terminalId: terminal } = context
   return {
     command,
     cwd: workingDirectory(context),
     ...(terminal === undefined ? {} : { terminal }),
-    ...(sandbox ? { sandbox } : { origin: await originOf(gateway, command) }),
+    ...(sandbox ? { sandbox } : { origin: gateway.baseUrl.origin }),
     ...(profile.level === 'default' ? {} : { profile: profile.value }),
     ...(model === null ? {} : { model }),
   }
-}
-
-/** The endpoints are loaded only where it depends on them. */
-async function originOf(gateway: Gateway, command: string): Promise<string> {
-  if (gateway.betaUrl === undefined) return gateway.baseUrl.origin
-  const { creatingCommands } = await import('../../../contract/commands.ts')
-  const endpoint = Object.entries(creatingCommands).find(([name]) => name === command)?.[1].endpoint
-  return rootOf(gateway, endpoint?.path ?? '').origin
 }
 
 /** It may have been removed meanwhile. */
