@@ -66,7 +66,7 @@ function optionsOf(command: Command, help: Help, showsAll: boolean) {
   const common = all.filter(isShared)
   const own = all.filter((option) => !last.includes(option) && !isShared(option))
   const isFew = common.length < few
-  const first = shownFirst(command)
+  const first = shownFirst(command)?.split(' ')
   const placeOf = ({ long }: Option) => first?.indexOf(long?.slice(2) ?? '') ?? 0
   const isUsual = (option: Option) =>
     isShared(option)

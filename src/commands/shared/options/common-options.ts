@@ -237,24 +237,17 @@ export function numberOption(flags: string, about: string, min = 0, max?: number
 
 export type LoadCommand = (command: Command) => Promise<void>
 
-const examplesByCommand = new WeakMap<Command, readonly Example[]>()
+/** What the help shows of a command, and the parser has no place for: to give it, and to read it. */
+export function helpFact<Fact>(otherwise: Fact) {
+  const facts = new WeakMap<Command, Fact>()
+  return [
+    (command: Command, fact: Fact): void => void facts.set(command, fact),
+    (command: Command): Fact => facts.get(command) ?? otherwise,
+  ] as const
+}
 
 /** The most useful ones first: without `--all` three are shown. */
-export function addExamples(command: Command, examples: readonly Example[]): void {
-  examplesByCommand.set(command, examples)
-}
+export const [addExamples, examplesOf] = helpFact<readonly Example[]>([])
 
-export function examplesOf(command: Command): readonly Example[] {
-  return examplesByCommand.get(command) ?? []
-}
-
-const firstByCommand = new WeakMap<Command, readonly string[]>()
-
-/** In the order of use; `--all` shows the others after them. */
-export function showFirst(command: Command, names: string): void {
-  firstByCommand.set(command, names.split(' '))
-}
-
-export function shownFirst(command: Command): readonly string[] | undefined {
-  return firstByCommand.get(command)
-}
+/** Names of options in the order of use; `--all` shows the others after them. */
+export const [showFirst, shownFirst] = helpFact<string | undefined>(undefined)

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import type { CommandInput, ConflictingNames } from '../../../contract/command-inputs.ts'
 import { type Field, isList, wordsOf, type FieldFlag, type Violation } from '../../../contract/field.ts'
-import { collect, suggestWords } from '../options/common-options.ts'
+import { collect, helpFact, suggestWords } from '../options/common-options.ts'
 import { nearestName } from '../../../nearest-name.ts'
 
 export interface ContractFlag extends FieldFlag {
@@ -12,12 +12,9 @@ export interface ContractFlag extends FieldFlag {
 const group = 'Fields of the request (JSON is inline, @file or @-):'
 
 type Declared = readonly [flags: readonly ContractFlag[], conflicts: readonly ConflictingNames[]]
-const declared = new WeakMap<Command, Declared>()
 
-/** For those that describe commands. */
-export function contractFlagsOf(command: Command): Declared {
-  return declared.get(command) ?? [[], []]
-}
+const [declareFlags, contractFlagsOf] = helpFact<Declared>([[], []])
+export { contractFlagsOf }
 
 /** Parsing checks and converts nothing, so that all problems are reported at once. */
 export function addContractFlags(
@@ -25,7 +22,7 @@ export function addContractFlags(
   flags: readonly ContractFlag[],
   conflicts: readonly ConflictingNames[] = [],
 ): void {
-  declared.set(command, [flags, conflicts])
+  declareFlags(command, [flags, conflicts])
   // What is written by hand before JSON.
   const isJson = ({ field }: ContractFlag) =>
     Number(placeholder(field) === 'json' && field.type !== 'boolean')
