@@ -115,6 +115,8 @@ export async function askFor({ context, options, settings }: Draft, question: st
   return await askText(context, question)
 }
 
+const isNamed = (model: unknown): model is string => typeof model === 'string' && model !== ''
+
 /** Otherwise it is in the path. */
 const isInBody = ({ fields }: Endpoint) => fields['model'] !== undefined
 
@@ -122,19 +124,21 @@ const isInBody = ({ fields }: Endpoint) => fields['model'] !== undefined
 const isOptional = (endpoint: Endpoint) => isInBody(endpoint) && endpoint.fields['model']?.required !== true
 
 /**
- * Applies `--set`, and names the model: that of the body, `-m`, `carried` (of a conversation), then the configuration.
+ * Applies `--set`, and names the model: that of `--set`, `-m`, `--body`, `carried` (of a conversation), then the configuration.
  * @returns undefined when none was named: the gateway chooses, or it is among the problems
  */
 export async function nameModel(draft: Draft, carried?: string): Promise<Model | undefined> {
   const { endpoint, modelKind, options, body, settings, problems, isFirst } = draft
   for (const { path, value } of draft.sets) await problems.check(() => setField(body, path, value))
   const id = await problems.check(async () => {
-    const named =
-      modelOfBody(draft) ?? (options.model === undefined ? carried : undefined) ?? configuredModel(draft)
+    const inBody = isInBody(endpoint) ? body['model'] : undefined
+    const set = isSet(draft, 'model') ? inBody : undefined
+    const configured = settings?.[`${modelKind}Model`].value
+    const named = [set, options.model, inBody, carried, configured].find(isNamed)
     if (named === undefined && (isFirst || isOptional(endpoint))) return undefined
     const chosen = named ?? (await chooseModel(draft))
     // A model of another type stays in the body, where the check finds it.
-    const isSetWrong = isSet(draft, 'model') && typeof body['model'] !== 'string'
+    const isSetWrong = isSet(draft, 'model') && typeof inBody !== 'string'
     if (isInBody(endpoint) && chosen !== undefined && !isSetWrong) body['model'] = chosen
     return chosen
   })
@@ -220,11 +224,6 @@ function flagFor(path: string, { flags, otherForms, options }: Draft): string {
 
 const modelVariable = ({ modelKind }: RequestShape) => `MODELGATE_${modelKind.toUpperCase()}_MODEL`
 
-function configuredModel({ modelKind, options, settings }: Draft): string | undefined {
-  const model = settings === undefined ? options.model : settings[`${modelKind}Model`].value
-  return model === '' ? undefined : model
-}
-
 /** Settings that could not be read may have a model. */
 async function chooseModel(draft: Draft): Promise<string | undefined> {
   const { modelKind, sandboxModel, options, settings, problems } = draft
@@ -237,11 +236,4 @@ async function chooseModel(draft: Draft): Promise<string | undefined> {
     code: 'model_missing',
     hint: 'modelgate models shows those of the gateway; modelgate init makes one the default.',
   })
-}
-
-/** `-m` overrides `--body`, and `--set` overrides both. */
-function modelOfBody(draft: Draft): string | undefined {
-  const model = isInBody(draft.endpoint) ? draft.body['model'] : undefined
-  const isOverridden = draft.options.model !== undefined && !isSet(draft, 'model')
-  return typeof model === 'string' && model !== '' && !isOverridden ? model : undefined
 }

@@ -48,7 +48,12 @@ function remoteTool(text: string): unknown {
   if (label === '' || target === '') return undefined
   if (kind === 'connector') return { type: 'mcp', server_label: label, connector_id: target }
   if (kind !== 'mcp') return undefined
-  requireUrl(text, target)
+  if (!/^https?:$/.test(URL.parse(target)?.protocol ?? '')) {
+    const problem = `--tool ${JSON.stringify(text)} names no URL that starts with https:// or http://.`
+    throw new UsageError(problem, {
+      hint: 'Write --tool mcp:LABEL=https://host/path, or --tool connector:LABEL=ID for a connector.',
+    })
+  }
   return { type: 'mcp', server_label: label, server_url: target }
 }
 
@@ -56,14 +61,6 @@ function remoteTool(text: string): unknown {
 function asDeclaration(value: unknown): unknown {
   const isDeclaration = isObject(value) && typeof value['name'] === 'string'
   return isDeclaration ? { functionDeclarations: [value] } : value
-}
-
-function requireUrl(text: string, url: string): void {
-  const { protocol } = URL.parse(url) ?? {}
-  if (protocol === 'https:' || protocol === 'http:') return
-  throw new UsageError(`--tool ${JSON.stringify(text)} names no URL that starts with https:// or http://.`, {
-    hint: 'Write --tool mcp:LABEL=https://host/path, or --tool connector:LABEL=ID for a connector.',
-  })
 }
 
 /** A function may be bare, nested as in the older chat style, or a complete tool. */
