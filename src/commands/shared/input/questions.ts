@@ -15,9 +15,8 @@ export function isCiSet({ CI = '' }: Context['env']): boolean {
 export type CheckAnswer<Value> = (value: Value, signal: AbortSignal) => Promise<string | undefined>
 
 /** @returns empty if the input has ended (Ctrl-D) @throws Interrupted on Ctrl-C; the signal's reason */
-export async function askText(context: Context, message: string): Promise<string> {
-  return await ask(context, ({ input }, streams) => input({ message, required: true }, streams), '')
-}
+export const askText = (context: Context, message: string) =>
+  ask(context, ({ input }, streams) => input({ message, required: true }, streams), '')
 
 /**
  * For a question that has an answer already or can be left open.
@@ -34,19 +33,13 @@ export async function askLine(
 }
 
 /** Not even the length is shown. */
-export async function askSecret(
-  context: Context,
-  message: string,
-  check?: CheckAnswer<string>,
-): Promise<string> {
-  return await ask(context, ({ password }, streams, signal) =>
+export const askSecret = (context: Context, message: string, check?: CheckAnswer<string>) =>
+  ask(context, ({ password }, streams, signal) =>
     password({ message, toggleMask: false, validate: validation(check, signal) }, streams),
   )
-}
 
-export async function askYesNo(context: Context, message: string, present: boolean): Promise<boolean> {
-  return await ask(context, ({ confirm }, streams) => confirm({ message, default: present }, streams))
-}
+export const askYesNo = (context: Context, message: string, present: boolean) =>
+  ask(context, ({ confirm }, streams) => confirm({ message, default: present }, streams))
 
 export interface Choice<Value> {
   readonly value: Value
@@ -54,13 +47,8 @@ export interface Choice<Value> {
   readonly description?: string
 }
 
-export async function askChoice<Value>(
-  context: Context,
-  message: string,
-  choices: readonly Choice<Value>[],
-): Promise<Value> {
-  return await ask(context, ({ select }, streams) => select({ message, choices, loop: false }, streams))
-}
+export const askChoice = <Value>(context: Context, message: string, choices: readonly Choice<Value>[]) =>
+  ask(context, ({ select }, streams) => select({ message, choices, loop: false }, streams))
 
 export async function askSearch(
   context: Context,

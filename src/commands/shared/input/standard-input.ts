@@ -47,17 +47,13 @@ function tooLarge(): UsageError {
 export function claimStandardInput({ stdin }: Context, reader: string): void {
   const earlier = stdin.reader
   if (earlier !== undefined) {
-    throw new UsageError(`Standard input can be read only once, but ${both(earlier, reader)}.`, {
-      hint: 'Put one of them in a file: @FILE.',
-    })
+    const both = earlier === reader ? `${reader} is given twice` : `both ${earlier} and ${reader} want it`
+    const hint = 'Put one of them in a file: @FILE.'
+    throw new UsageError(`Standard input can be read only once, but ${both}.`, { hint })
   }
   stdin.reader = reader
 }
 
 export function isStandardInputClaimed({ stdin }: Context): boolean {
   return stdin.reader !== undefined
-}
-
-function both(earlier: string, reader: string): string {
-  return earlier === reader ? `${reader} is given twice` : `both ${earlier} and ${reader} want it`
 }

@@ -110,17 +110,8 @@ export function answerCommand(
   )
   const answers = [...calls, ...approvals]
   if (typeof id !== 'string' || store === false || answers.length === 0) return undefined
-  const model = flag('-m', options.model)
-  const words = [
-    'respond',
-    ...gatewayFlags(options, false),
-    ...model,
-    '--previous-response-id',
-    id,
-    ...answers,
-  ]
-  return [program, ...words.map(quoted)].join(' ')
+  const words = ['respond', ...gatewayFlags(options, false), ...flag('-m', options.model)]
+  // An assignment needs no quotes for its "=".
+  const quoted = (word: string) => (/^[\w.-]+=TEXT$/.test(word) ? word : shellWord(word))
+  return [program, ...[...words, '--previous-response-id', id, ...answers].map(quoted)].join(' ')
 }
-
-/** As a word of a shell; an assignment needs no quotes for its "=". */
-const quoted = (word: string) => (/^[\w.-]+=TEXT$/.test(word) ? word : shellWord(word))
