@@ -70,10 +70,8 @@ export const groups: readonly Group[] = [
   {
     name: 'standard-input',
     units: [
-      unit(
-        ['commands/shared/input/standard-input', 'commands/shared/request/text-prompt'],
-        ['commands/shared/input/standard-input'],
-      ),
+      unit(['commands/shared/input/standard-input'], ['commands/shared/input/standard-input']),
+      unit(['commands/shared/request/text-prompt'], ['commands/shared/input/standard-input']),
       unit(['commands/shared/input/questions'], ['commands/shared/input/questions']),
     ],
   },

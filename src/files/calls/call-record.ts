@@ -5,20 +5,16 @@ import { objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
 /** What a document has as null is absent. */
 type Recorded<Facts> = {
   readonly [Name in keyof Facts as null extends Facts[Name] ? never : Name]: Facts[Name]
-} & {
-  readonly [Name in keyof Facts as null extends Facts[Name] ? Name : never]?:
-    | NonNullable<Facts[Name]>
-    | undefined
-}
+} & Optional<{ [Name in keyof Facts as null extends Facts[Name] ? Name : never]: NonNullable<Facts[Name]> }>
+
+type Optional<Facts> = { readonly [Name in keyof Facts]?: Facts[Name] | undefined }
 
 export type RecordedFile = Recorded<CallSummary['files'][number]>
 export type RecordedInput = Recorded<CallSummary['inputs'][number]>
 
 /** As far as prices need it; absent for calls that only look up or wait. */
 export interface RecordedCreation {
-  readonly images?: { readonly count: number } & {
-    readonly [Name in 'size' | 'quality']?: string | undefined
-  }
+  readonly images?: { readonly count: number } & Optional<{ size: string; quality: string }>
   /** Of all videos: as they play if they were saved, else as they were asked for. */
   readonly video_seconds?: number | undefined
   readonly video_size?: string | undefined
@@ -34,10 +30,9 @@ export interface CallStart extends Recorded<Pick<CallSummary, StartField>> {
 type EndField = 'time' | 'duration_ms' | 'error' | 'request_id' | 'finish_reason'
 
 /** How a call ended. Fields are added in later versions, and never removed. */
-export interface CallEnd extends CallStart, Recorded<Pick<CallSummary, EndField>> {
+export interface CallEnd
+  extends CallStart, Recorded<Pick<CallSummary, EndField>>, Optional<Pick<CallSummary, 'jobs' | 'rescued'>> {
   readonly exit_code: number
-  readonly jobs?: CallSummary['jobs'] | undefined
-  readonly rescued?: CallSummary['rescued'] | undefined
   readonly usage?: Readonly<Record<string, number | null>> | undefined
   readonly created?: RecordedCreation | undefined
   readonly response?: string | undefined
