@@ -4,6 +4,7 @@ import {
   claimStandardInput,
   readStandardInputBytes,
 } from '../../../../src/commands/shared/input/standard-input.ts'
+import type { CommonOptions } from '../../../../src/commands/shared/options/common-options.ts'
 import { readPrompt } from '../../../../src/commands/shared/request/text-prompt.ts'
 import type { Settings } from '../../../../src/config/settings.ts'
 import type { Input, InputKind } from '../../../../src/context.ts'
@@ -14,34 +15,23 @@ import { pipedInput } from '../../../support/piped-input.ts'
 import { testContext, type TestContext } from '../../../support/test-context.ts'
 import { runs } from '../../../support/sample.ts'
 
-interface Given {
+interface Given extends Partial<CommonOptions> {
   argument?: string | undefined
-  /** By `--no-stdin`, or by a setting. */
-  noStdin?: 'flag' | 'setting' | false
+  isForbidden?: boolean
   joins?: boolean
-  stdinTimeout?: number
 }
 
-function read(
-  context: TestContext,
-  { argument, noStdin = false, joins = true, stdinTimeout }: Given = {},
-): Promise<string | undefined> {
-  const options = {
-    stdin: noStdin !== 'flag',
-    validate: true,
-    ...(stdinTimeout === undefined ? {} : { stdinTimeout }),
-  }
-  const settings = { noStdin: { value: noStdin === 'setting' }, quiet: { value: false } } as Settings
+function read(context: TestContext, { argument, isForbidden = false, joins = true, ...given }: Given = {}) {
+  const settings = { noStdin: { value: isForbidden }, quiet: { value: false } } as Settings
+  const options = { stdin: true, validate: true, ...given }
   return readPrompt({ context, options, settings, modelKind: joins ? 'text' : 'image' }, argument)
 }
 
 /** Starts reading; the notices are collected. */
 function start(stdin: Input | string | Uint8Array, given: Given = {}) {
   const notices: string[] = []
-  const write = (line: string | Uint8Array) =>
-    void notices.push(String(line).replace(/^modelgate: (.*)\n$/, '$1'))
-  const stderr = { ...memorySink(), write }
-  const context = testContext({ stdin, stderr })
+  const write = (line: string | Uint8Array) => void notices.push(/^modelgate: (.*)/.exec(String(line))![1]!)
+  const context = testContext({ stdin, stderr: { ...memorySink(), write } })
   const prompt = read(context, given)
   // A rejection is looked at later.
   prompt.catch(() => {})
@@ -81,10 +71,10 @@ test('a terminal is read to its end when "-" asks for it; nothing stands behind 
 
 test('--no-stdin reads nothing, and contradicts "-"', async () => {
   const stdin = pipedInput()
-  expect(await prompt(stdin, { argument: 'asked', noStdin: 'flag' })).toBe('asked')
-  expect(await prompt(stdin, { noStdin: 'flag' })).toBeUndefined()
+  expect(await prompt(stdin, { argument: 'asked', stdin: false })).toBe('asked')
+  expect(await prompt(stdin, { stdin: false })).toBeUndefined()
   expect(stdin.reads).toBe(0)
-  await expect(prompt(stdin, { argument: '-', noStdin: 'flag' })).rejects.toMatchObject({
+  await expect(prompt(stdin, { argument: '-', stdin: false })).rejects.toMatchObject({
     exitCode: 2,
     message: 'The prompt "-" reads standard input, which --no-stdin forbids.',
   })
@@ -92,10 +82,10 @@ test('--no-stdin reads nothing, and contradicts "-"', async () => {
 
 test('a setting of the same kind reads nothing, unless "-" asks for it', async () => {
   const stdin = pipedInput()
-  expect(await prompt(stdin, { argument: 'asked', noStdin: 'setting' })).toBe('asked')
-  expect(await prompt(stdin, { noStdin: 'setting' })).toBeUndefined()
+  expect(await prompt(stdin, { argument: 'asked', isForbidden: true })).toBe('asked')
+  expect(await prompt(stdin, { isForbidden: true })).toBeUndefined()
   expect(stdin.reads).toBe(0)
-  expect(await prompt('piped', { argument: '-', noStdin: 'setting' })).toBe('piped')
+  expect(await prompt('piped', { argument: '-', isForbidden: true })).toBe('piped')
 })
 
 test.each([
