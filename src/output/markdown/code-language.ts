@@ -2,65 +2,53 @@ import type { StreamParser } from '@codemirror/streamparser'
 
 export type Parser = StreamParser<unknown>
 
-/** Names of one language in each line, as fences give them, and what loads its parser when it is needed first. */
-const languages: readonly (readonly [names: string, load?: () => Promise<Parser>])[] = [
-  ['bash sh shell zsh ksh', async () => (await import('@codemirror/legacy-modes/mode/shell')).shell],
-  ['c h', async () => (await import('@codemirror/legacy-modes/mode/clike')).c],
-  ['clojure clj', async () => (await import('@codemirror/legacy-modes/mode/clojure')).clojure],
-  ['cmake', async () => (await import('@codemirror/legacy-modes/mode/cmake')).cmake],
-  ['cpp c++ cc cxx hpp', async () => (await import('@codemirror/legacy-modes/mode/clike')).cpp],
-  ['console shellsession', async () => (await import('@codemirror/legacy-modes/mode/shell')).shell],
-  ['csharp c# cs', async () => (await import('@codemirror/legacy-modes/mode/clike')).csharp],
-  ['css', async () => (await import('@codemirror/legacy-modes/mode/css')).css],
-  ['dart', async () => (await import('@codemirror/legacy-modes/mode/clike')).dart],
-  ['diff patch', async () => (await import('@codemirror/legacy-modes/mode/diff')).diff],
-  ['dockerfile docker', async () => (await import('@codemirror/legacy-modes/mode/dockerfile')).dockerFile],
-  ['erlang erl', async () => (await import('@codemirror/legacy-modes/mode/erlang')).erlang],
-  ['fsharp f# fs', async () => (await import('@codemirror/legacy-modes/mode/mllike')).fSharp],
-  ['go golang', async () => (await import('@codemirror/legacy-modes/mode/go')).go],
-  ['groovy gradle', async () => (await import('@codemirror/legacy-modes/mode/groovy')).groovy],
-  ['haskell hs', async () => (await import('@codemirror/legacy-modes/mode/haskell')).haskell],
-  ['html vue svelte', async () => (await import('@codemirror/legacy-modes/mode/xml')).html],
-  ['http', async () => (await import('@codemirror/legacy-modes/mode/http')).http],
-  [
-    'ini properties conf env dotenv',
-    async () => (await import('@codemirror/legacy-modes/mode/properties')).properties,
-  ],
-  ['java', async () => (await import('@codemirror/legacy-modes/mode/clike')).java],
-  [
-    'javascript js jsx mjs cjs node',
-    async () => (await import('@codemirror/legacy-modes/mode/javascript')).javascript,
-  ],
-  ['json json5 jsonc jsonl', async () => (await import('@codemirror/legacy-modes/mode/javascript')).json],
-  ['julia jl', async () => (await import('@codemirror/legacy-modes/mode/julia')).julia],
-  ['kotlin kt kts', async () => (await import('@codemirror/legacy-modes/mode/clike')).kotlin],
-  ['latex tex', async () => (await import('@codemirror/legacy-modes/mode/stex')).stex],
-  ['less', async () => (await import('@codemirror/legacy-modes/mode/css')).less],
-  ['lua', async () => (await import('@codemirror/legacy-modes/mode/lua')).lua],
-  ['nginx', async () => (await import('@codemirror/legacy-modes/mode/nginx')).nginx],
-  [
-    'objectivec objc objective-c',
-    async () => (await import('@codemirror/legacy-modes/mode/clike')).objectiveC,
-  ],
-  ['ocaml ml', async () => (await import('@codemirror/legacy-modes/mode/mllike')).oCaml],
-  ['perl pl', async () => (await import('@codemirror/legacy-modes/mode/perl')).perl],
-  ['powershell ps1 pwsh', async () => (await import('@codemirror/legacy-modes/mode/powershell')).powerShell],
-  ['protobuf proto', async () => (await import('@codemirror/legacy-modes/mode/protobuf')).protobuf],
-  ['python py python3', async () => (await import('@codemirror/legacy-modes/mode/python')).python],
-  ['r', async () => (await import('@codemirror/legacy-modes/mode/r')).r],
-  ['ruby rb', async () => (await import('@codemirror/legacy-modes/mode/ruby')).ruby],
-  ['rust rs', async () => (await import('@codemirror/legacy-modes/mode/rust')).rust],
-  ['scala', async () => (await import('@codemirror/legacy-modes/mode/clike')).scala],
-  ['scss', async () => (await import('@codemirror/legacy-modes/mode/css')).sCSS],
-  [
-    'sql mysql postgres postgresql psql sqlite',
-    async () => (await import('@codemirror/legacy-modes/mode/sql')).pgSQL,
-  ],
-  ['swift', async () => (await import('@codemirror/legacy-modes/mode/swift')).swift],
-  ['toml', async () => (await import('@codemirror/legacy-modes/mode/toml')).toml],
-  ['typescript ts tsx', async () => (await import('@codemirror/legacy-modes/mode/javascript')).typescript],
-  ['xml svg', async () => (await import('@codemirror/legacy-modes/mode/xml')).xml],
-  ['yaml yml', async () => (await import('@codemirror/legacy-modes/mode/yaml')).yaml],
+/** Names of one language in each line, as fences give them, and where its parser is. */
+const languages: readonly (readonly [names: string, parser: string, load: () => Promise<object>])[] = [
+  ['bash sh shell zsh ksh', 'shell', () => import('@codemirror/legacy-modes/mode/shell')],
+  ['c h', 'c', () => import('@codemirror/legacy-modes/mode/clike')],
+  ['clojure clj', 'clojure', () => import('@codemirror/legacy-modes/mode/clojure')],
+  ['cmake', 'cmake', () => import('@codemirror/legacy-modes/mode/cmake')],
+  ['cpp c++ cc cxx hpp', 'cpp', () => import('@codemirror/legacy-modes/mode/clike')],
+  ['console shellsession', 'shell', () => import('@codemirror/legacy-modes/mode/shell')],
+  ['csharp c# cs', 'csharp', () => import('@codemirror/legacy-modes/mode/clike')],
+  ['css', 'css', () => import('@codemirror/legacy-modes/mode/css')],
+  ['dart', 'dart', () => import('@codemirror/legacy-modes/mode/clike')],
+  ['diff patch', 'diff', () => import('@codemirror/legacy-modes/mode/diff')],
+  ['dockerfile docker', 'dockerFile', () => import('@codemirror/legacy-modes/mode/dockerfile')],
+  ['erlang erl', 'erlang', () => import('@codemirror/legacy-modes/mode/erlang')],
+  ['fsharp f# fs', 'fSharp', () => import('@codemirror/legacy-modes/mode/mllike')],
+  ['go golang', 'go', () => import('@codemirror/legacy-modes/mode/go')],
+  ['groovy gradle', 'groovy', () => import('@codemirror/legacy-modes/mode/groovy')],
+  ['haskell hs', 'haskell', () => import('@codemirror/legacy-modes/mode/haskell')],
+  ['html vue svelte', 'html', () => import('@codemirror/legacy-modes/mode/xml')],
+  ['http', 'http', () => import('@codemirror/legacy-modes/mode/http')],
+  ['ini properties conf env dotenv', 'properties', () => import('@codemirror/legacy-modes/mode/properties')],
+  ['java', 'java', () => import('@codemirror/legacy-modes/mode/clike')],
+  ['javascript js jsx mjs cjs node', 'javascript', () => import('@codemirror/legacy-modes/mode/javascript')],
+  ['json json5 jsonc jsonl', 'json', () => import('@codemirror/legacy-modes/mode/javascript')],
+  ['julia jl', 'julia', () => import('@codemirror/legacy-modes/mode/julia')],
+  ['kotlin kt kts', 'kotlin', () => import('@codemirror/legacy-modes/mode/clike')],
+  ['latex tex', 'stex', () => import('@codemirror/legacy-modes/mode/stex')],
+  ['less', 'less', () => import('@codemirror/legacy-modes/mode/css')],
+  ['lua', 'lua', () => import('@codemirror/legacy-modes/mode/lua')],
+  ['nginx', 'nginx', () => import('@codemirror/legacy-modes/mode/nginx')],
+  ['objectivec objc objective-c', 'objectiveC', () => import('@codemirror/legacy-modes/mode/clike')],
+  ['ocaml ml', 'oCaml', () => import('@codemirror/legacy-modes/mode/mllike')],
+  ['perl pl', 'perl', () => import('@codemirror/legacy-modes/mode/perl')],
+  ['powershell ps1 pwsh', 'powerShell', () => import('@codemirror/legacy-modes/mode/powershell')],
+  ['protobuf proto', 'protobuf', () => import('@codemirror/legacy-modes/mode/protobuf')],
+  ['python py python3', 'python', () => import('@codemirror/legacy-modes/mode/python')],
+  ['r', 'r', () => import('@codemirror/legacy-modes/mode/r')],
+  ['ruby rb', 'ruby', () => import('@codemirror/legacy-modes/mode/ruby')],
+  ['rust rs', 'rust', () => import('@codemirror/legacy-modes/mode/rust')],
+  ['scala', 'scala', () => import('@codemirror/legacy-modes/mode/clike')],
+  ['scss', 'sCSS', () => import('@codemirror/legacy-modes/mode/css')],
+  ['sql mysql postgres postgresql psql sqlite', 'pgSQL', () => import('@codemirror/legacy-modes/mode/sql')],
+  ['swift', 'swift', () => import('@codemirror/legacy-modes/mode/swift')],
+  ['toml', 'toml', () => import('@codemirror/legacy-modes/mode/toml')],
+  ['typescript ts tsx', 'typescript', () => import('@codemirror/legacy-modes/mode/javascript')],
+  ['xml svg', 'xml', () => import('@codemirror/legacy-modes/mode/xml')],
+  ['yaml yml', 'yaml', () => import('@codemirror/legacy-modes/mode/yaml')],
 ]
 
 /** The names of other languages, whose code is shown as it is. */
@@ -84,7 +72,8 @@ export function isKnownLanguage(name: string): boolean {
 }
 
 export async function loadParser(name: string): Promise<Parser | undefined> {
-  return await languageNamed(name)?.[1]?.()
+  const [, parser = '', load] = languageNamed(name) ?? []
+  return ((await load?.()) as Record<string, Parser> | undefined)?.[parser]
 }
 
 export function isSameLanguage(one: string, other: string): boolean {

@@ -10,23 +10,20 @@ export function createPreview(
   if (mode === 'off' || !context.stderr.isTerminal || inCi(context.env)) return undefined
   if (mode === 'auto' && context.env.TERM === 'dumb') return undefined
   let isReported = false
-  const skip = (message: string) => {
-    if (!isReported) notice(message)
-    isReported = true
-  }
   return {
     /** Never throws: a picture that cannot be shown is skipped, and the first one is reported. */
     async show({ bytes, caption }: { readonly bytes: Uint8Array; readonly caption?: string }): Promise<void> {
       try {
         const { drawPicture } = await import('./protocols.ts')
-        const picture = await drawPicture(context, mode, bytes, skip)
+        const picture = await drawPicture(context, mode, bytes)
         if (picture === undefined) return
         const { sanitise } = await import('../gate.ts')
         const line = caption === undefined ? '' : `${sanitise(caption.replaceAll(/\s+/g, ' '))}\n`
         context.stderr.write(picture + line)
         await context.stderr.drain()
       } catch (error) {
-        skip(`no preview: ${error instanceof Error ? error.message : String(error)}`)
+        if (!isReported) notice(`no preview: ${(error as Error).message}`)
+        isReported = true
       }
     },
   }

@@ -6,23 +6,22 @@ import { detectProtocol, hasTrueColour, type PreviewMode } from '../terminal-abi
 /** Decoding takes four bytes per pixel, on this thread. */
 const maxPixels = 40_000_000
 
-/** @param skip gets the reason why it is not shown @throws whatever a decoder throws for broken bytes */
+/** @throws an error whose message is the reason why it cannot be shown */
 export async function drawPicture(
   context: Context,
   mode: Exclude<PreviewMode, 'off'>,
   bytes: Uint8Array,
-  skip: (message: string) => void,
 ): Promise<string | undefined> {
   const protocol = mode === 'auto' ? detectProtocol(context.env) : mode
   // Half blocks need colour; without it they are used only if requested by name.
   if (mode === 'auto' && protocol === 'blocks' && context.env.NO_COLOR) return undefined
   const info = readImageInfo(bytes)
-  if (info === undefined) return void skip('no preview: the image cannot be read')
+  if (info === undefined) throw new Error('the image cannot be read')
   const { width, height, format, mediaType } = info
   const size = fitPicture(width, height, previewRoom(context))
   if (protocol === 'iterm') return itermPicture(bytes, size)
-  if (width * height > maxPixels) return void skip(`no preview: ${width} × ${height} pixels are too large`)
-  if (format === 'gif') return void skip('no preview: GIF images are not supported')
+  if (width * height > maxPixels) throw new Error(`${width} × ${height} pixels are too large`)
+  if (format === 'gif') throw new Error('GIF images are not supported')
   if (protocol === 'kitty') {
     return kittyPicture(format === 'png' ? bytes : await encodePng(await decodeImage(bytes, mediaType)), size)
   }

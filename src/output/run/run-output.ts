@@ -143,7 +143,7 @@ function createResultPictures({ context, screen }: OwnParts) {
   const draw = async (path: string) => {
     const { drawPicture } = await import('../preview/protocols.ts')
     // A picture that cannot be shown is told by its path alone.
-    const drawn = await drawPicture(context, 'auto', await readFile(resolve(cwd, path)), () => {})
+    const drawn = await drawPicture(context, 'auto', await readFile(resolve(cwd, path)))
     if (drawn !== undefined) screen.command(drawn.replace(/\n$/, ''))
   }
   return {
