@@ -52,14 +52,14 @@ const fewCalls = 2_000
 /** The sums of all calls are kept, so that the next report reads only what has been added. */
 function sumsSince(calls: CallReader, since = 0): CallSums {
   const kept = since === 0 ? calls.keptSums() : undefined
-  const place = kept?.place ?? { read: {}, begun: new Map() }
+  const place = kept?.place ?? { read: {}, begun: {} }
   const sums = new CallSums(kept?.sums)
   let count = 0
   for (const call of calls.endedSince(since, place)) {
     sums.add(call)
     count++
   }
-  if (since === 0 && count > fewCalls) calls.keepSums(place, sums.toJSON())
+  if (since === 0 && count > fewCalls) calls.keepSums({ place, sums: sums.toJSON() })
   for (const call of calls.begunSince(since, place)) sums.add(call)
   return sums
 }

@@ -91,11 +91,11 @@ export function* linesFrom(path: string, start = 0, having?: Buffer): Generator<
   const descriptor = readingIfThere(path, () => fs.openSync(path, 'r'))
   if (descriptor === undefined) return
   try {
-    const { size } = reading(path, () => fs.fstatSync(descriptor))
+    const { size } = fs.fstatSync(descriptor)
     let block = Buffer.allocUnsafe(Math.min(Math.max(size - start, 1), blockBytes))
     for (let position = start, kept = 0; position < size;) {
       const room = block.length - kept
-      const filled = kept + reading(path, () => fs.readSync(descriptor, block, kept, room, position))
+      const filled = kept + fs.readSync(descriptor, block, kept, room, position)
       if (filled === kept) return
       const end = block.lastIndexOf(newline, filled - 1) + 1
       let from = 0
@@ -115,6 +115,8 @@ export function* linesFrom(path: string, start = 0, having?: Buffer): Generator<
       if (kept === block.length) block = Buffer.concat([block], 2 * block.length)
       else block.copyWithin(0, from, filled)
     }
+  } catch (error) {
+    throw readError(error, path)
   } finally {
     closeAfterReading(descriptor)
   }
@@ -127,10 +129,10 @@ export function* linesFromEnd(path: string): Generator<Line, void, undefined> {
   try {
     /** The pieces of a line whose beginning has not been read yet, the last one first. */
     let pieces: Buffer[] = []
-    for (let end = reading(path, () => fs.fstatSync(descriptor)).size; end > 0;) {
+    for (let end = fs.fstatSync(descriptor).size; end > 0;) {
       const start = Math.max(0, end - blockBytes)
       const block = Buffer.allocUnsafe(end - start)
-      reading(path, () => fs.readSync(descriptor, block, 0, block.length, start))
+      fs.readSync(descriptor, block, 0, block.length, start)
       for (let to = block.length; ;) {
         const at = to === 0 ? -1 : block.lastIndexOf(newline, to - 1)
         pieces.push(block.subarray(at + 1, to))
@@ -144,6 +146,8 @@ export function* linesFromEnd(path: string): Generator<Line, void, undefined> {
     }
     const bytes = joined(pieces)
     if (isFilled(bytes)) yield { path, start: 0, bytes }
+  } catch (error) {
+    throw readError(error, path)
   } finally {
     closeAfterReading(descriptor)
   }
@@ -151,12 +155,4 @@ export function* linesFromEnd(path: string): Generator<Line, void, undefined> {
 
 function joined(pieces: Buffer[]): Buffer {
   return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces.toReversed())
-}
-
-function reading<Value>(path: string, step: () => Value): Value {
-  try {
-    return step()
-  } catch (error) {
-    throw readError(error, path)
-  }
 }

@@ -31,13 +31,11 @@ export type CountedCall = Pick<
 export interface ReadPlace {
   readonly read: Record<string, number>
   /** Where calls began that had not ended, by their ids. */
-  readonly begun: Map<string, { readonly name: string; readonly start: number }>
+  readonly begun: Record<string, { readonly name: string; readonly start: number }>
 }
 
 interface KeptSums {
-  readonly read: ReadPlace['read']
-  readonly begun: readonly [string, { readonly name: string; readonly start: number }][]
-  readonly damaged: number
+  readonly place: ReadPlace
   readonly sums: JsonObject
 }
 
@@ -58,18 +56,17 @@ export class CallReader {
 
   /** The one that ended last first. @param texts one of them is a value of each call @throws FileError */
   calls(texts?: readonly string[]): Generator<FoundCall, void, undefined> {
-    if (texts === undefined) return this.#select(() => true)
-    const wanted = texts.map((text) => JSON.stringify(text))
-    return this.#select((line) => wanted.some((text) => line.includes(text)))
+    const wanted = texts?.map((text) => JSON.stringify(text))
+    return this.#select(this.#lines(), (line) => wanted?.some((text) => line.includes(text)) ?? true)
   }
 
   withId(beginning: string): Generator<FoundCall, void, undefined> {
-    return this.#select(() => true, this.#linesWith(Buffer.from(`{"id":"${beginning}`)))
+    return this.#select(this.#lines(Buffer.from(`{"id":"${beginning}`)))
   }
 
   *#select(
-    isWanted: (line: Buffer) => boolean,
-    lines: Iterable<Line> = this.#lines(),
+    lines: Iterable<Line>,
+    isWanted: (line: Buffer) => boolean = () => true,
   ): Generator<FoundCall, void, undefined> {
     const ended = new Set<string>()
     for (const { bytes } of lines) {
@@ -95,15 +92,15 @@ export class CallReader {
       for (const { start, bytes } of linesFrom(join(this.#folder!, name), read[name])) {
         read[name] = start + bytes.length + 1
         const type = lineHead.type(bytes)
-        if (type === 'begin') begun.set(lineHead.id(bytes), { name, start })
+        if (type === 'begin') begun[lineHead.id(bytes)] = { name, start }
         else if (type === 'count') {
-          if (bytes.includes(givenBack)) begun.delete(lineHead.id(bytes))
+          if (bytes.includes(givenBack)) delete begun[lineHead.id(bytes)]
         } else if (type !== 'end') this.damaged += type === 'job' ? 0 : 1
         // Of a hundred thousand calls, only what is asked for is parsed.
         else if (lineHead.time(bytes) >= from) {
           const call = this.#parse(bytes)
           if (call?.type !== 'end') continue
-          for (const id of [call.id, ...(call.others ?? [])]) begun.delete(id)
+          for (const id of [call.id, ...(call.others ?? [])]) delete begun[id]
           if (call.time >= from) yield call
         }
       }
@@ -113,34 +110,34 @@ export class CallReader {
   /** Calls that have begun and not ended, up to a place. @throws FileError */
   *begunSince(since: number, { begun }: ReadPlace): Generator<CountedCall, void, undefined> {
     const from = new Date(since).toISOString()
-    for (const { name, start } of begun.values()) {
+    for (const { name, start } of Object.values(begun)) {
       const { value } = linesFrom(join(this.#folder!, name), start).next()
       const line = value && this.#parse(value.bytes)
       if (line?.type === 'begin' && line.at >= from) yield factsOf(line)
     }
   }
 
-  keptSums(): { readonly place: ReadPlace; readonly sums: JsonObject } | undefined {
+  keptSums(): KeptSums | undefined {
     if (this.#folder === undefined) return undefined
     try {
       const line = openLine(fs.readFileSync(join(this.#folder, sumsName)).subarray(0, -1))
-      const { read, begun, damaged, sums } = line as unknown as KeptSums
+      const { damaged, ...kept } = line as unknown as KeptSums & { readonly damaged: number }
       const isShort = ([name, length]: [string, number]) =>
         fs.statSync(join(this.#folder!, name)).size < length
-      if (Object.entries(read).some(isShort)) return undefined
+      if (Object.entries(kept.place.read).some(isShort)) return undefined
       this.damaged = damaged
-      return { place: { read, begun: new Map(begun) }, sums }
+      return kept
     } catch {
       return undefined
     }
   }
 
   /** So that the calls need not be read again. Never throws. */
-  keepSums({ read, begun }: ReadPlace, sums: JsonObject): void {
+  keepSums(kept: KeptSums): void {
     const path = join(this.#folder ?? '', sumsName)
     try {
-      const kept = { read, begun: [...begun], damaged: this.damaged, sums } satisfies KeptSums
-      fs.writeFileSync(`${path}.part`, sealedLine(JSON.stringify(kept)), { mode: 0o600 })
+      const line = sealedLine(JSON.stringify({ ...kept, damaged: this.damaged }))
+      fs.writeFileSync(`${path}.part`, line, { mode: 0o600 })
       fs.renameSync(`${path}.part`, path)
     } catch {}
   }
@@ -176,18 +173,13 @@ export class CallReader {
     remove(join(folder, sumsName))
     for (const name of this.#months()) {
       for (const { path, start, bytes } of linesFromEnd(join(folder, name))) {
-        const isJob = lineHead.type(bytes) === 'job'
-        if (isJob && kept.has(lineHead.id(bytes))) continue
-        const line = isJob ? (openLine(bytes) as BookLine | undefined) : this.#parse(bytes)
-        if (line === undefined || line.type === 'count' || Date.parse(line.at) >= before) continue
-        if (line.type === 'end') count++
-        if (!isJob) {
-          overwrite(
-            path,
-            start,
-            line.type === 'end' ? ' '.repeat(bytes.length) : countOnly(line, bytes.length),
-          )
-        }
+        const line = openLine(bytes) as BookLine | JobHead | undefined
+        if (line === undefined || Date.parse(line.at) >= before) continue
+        if (line.type === 'begin') overwrite(path, start, countOnly(line, bytes.length))
+        else if (line.type === 'end') {
+          overwrite(path, start, ' '.repeat(bytes.length))
+          count++
+        } else if (line.type !== 'job' || kept.has(line.id)) continue
         remove(wordsFile(folder, line.id))
       }
     }
@@ -200,14 +192,15 @@ export class CallReader {
     return count
   }
 
-  *#lines(): Generator<Line, void, undefined> {
-    for (const name of this.#months().toReversed()) yield* linesFromEnd(join(this.#folder!, name))
-  }
-
-  *#linesWith(mark: Buffer): Generator<Line, void, undefined> {
+  /** The last one first. @param having only lines in which this stands */
+  *#lines(having?: Buffer): Generator<Line, void, undefined> {
     for (const name of this.#months().toReversed()) {
-      const found = linesFrom(join(this.#folder!, name), 0, mark)
-      yield* Array.from(found, (line) => ({ ...line, bytes: Buffer.from(line.bytes) })).toReversed()
+      const path = join(this.#folder!, name)
+      if (having === undefined) yield* linesFromEnd(path)
+      else {
+        const found = linesFrom(path, 0, having)
+        yield* Array.from(found, (line) => ({ ...line, bytes: Buffer.from(line.bytes) })).toReversed()
+      }
     }
   }
 
@@ -235,6 +228,8 @@ export class CallReader {
     return { ...words, ...(isObject(reply) ? { reply: withText(reply) } : {}) }
   }
 }
+
+type JobHead = Pick<BookLine, 'id' | 'at'> & { readonly type: 'job' }
 
 const givenBack = Buffer.from(',"count":-')
 
