@@ -1,27 +1,27 @@
-/** First bytes as latin-1 text; `.` matches any. The first match wins, so longer ones are first. */
-const signatures: readonly (readonly [mediaType: string, pattern: string])[] = [
-  ['image/png', '\x89PNG\r\n\x1a\n'],
-  ['image/jpeg', '\xff\xd8\xff'],
-  ['image/gif', 'GIF87a'],
-  ['image/gif', 'GIF89a'],
-  ['image/webp', 'RIFF....WEBP'],
-  ['image/bmp', 'BM....\0\0\0\0'],
-  ['image/tiff', 'II*\0'],
-  ['image/tiff', 'MM\0*'],
-  ['image/jxl', '\xff\x0a'],
-  ['image/jxl', '\0\0\0\x0cJXL \r\n\x87\n'],
-  ['audio/wav', 'RIFF....WAVE'],
-  ['video/x-msvideo', 'RIFF....AVI '],
-  ['video/mpeg', '\0\0\x01\xba'],
-  ['video/mpeg', '\0\0\x01\xb3'],
-  ['video/ogg', `OggS${'.'.repeat(24)}\x80theora`],
-  ['audio/ogg', 'OggS'],
-  ['audio/flac', 'fLaC'],
-  ['audio/mpeg', 'ID3'],
-  ['application/pdf', '%PDF-'],
-  ['application/zip', 'PK\x03\x04'],
-  ['application/zip', 'PK\x05\x06'],
-  ['application/gzip', '\x1f\x8b\x08'],
+/** Of first bytes as latin-1 text. The first match wins. */
+const signatures: readonly (readonly [mediaType: string, pattern: RegExp])[] = [
+  ['image/png', /^\x89PNG\r\n\x1a\n/],
+  ['image/jpeg', /^\xff\xd8\xff/],
+  ['image/gif', /^GIF8[79]a/],
+  ['image/webp', /^RIFF....WEBP/s],
+  ['image/bmp', /^BM....\0\0\0\0/s],
+  ['image/tiff', /^(?:II\*\0|MM\0\*)/],
+  ['image/jxl', /^(?:\xff\x0a|\0\0\0\x0cJXL \r\n\x87\n)/],
+  ['audio/wav', /^RIFF....WAVE/s],
+  ['video/x-msvideo', /^RIFF....AVI /s],
+  ['video/mpeg', /^\0\0\x01[\xba\xb3]/],
+  // QuickTime files had no `ftyp` once: then one of these boxes comes first.
+  ['video/quicktime', /^\0.{3}(?:moov|mdat|wide|free|skip|pnot)/s],
+  // WebM is Matroska with another document type, which is somewhere in the first header.
+  ['video/webm', /^\x1aE\xdf\xa3.{0,56}webm/s],
+  ['video/x-matroska', /^\x1aE\xdf\xa3/],
+  ['video/ogg', /^OggS.{24}\x80theora/s],
+  ['audio/ogg', /^OggS/],
+  ['audio/flac', /^fLaC/],
+  ['audio/mpeg', /^ID3/],
+  ['application/pdf', /^%PDF-/],
+  ['application/zip', /^PK(?:\x03\x04|\x05\x06)/],
+  ['application/gzip', /^\x1f\x8b\x08/],
 ]
 
 /** Brands of the ISO base media container (`ftyp` box). A brand not listed here is some kind of MP4. */
@@ -44,42 +44,25 @@ const brands: Readonly<Record<string, string>> = {
 /** By bytes alone: gateways refuse parts whose type is not theirs. @param head 4 KiB are plenty */
 export function sniffMediaType(head: Uint8Array): string | undefined {
   const start = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, 4096)).toString('latin1')
-  const [mediaType] = signatures.find(([, pattern]) => fits(start, 0, pattern)) ?? []
+  const [mediaType] = signatures.find(([, pattern]) => pattern.test(start)) ?? []
   return (
     mediaType ??
     isoMedia(start) ??
-    oldQuickTime(start) ??
-    matroska(start) ??
     mpegAudio(head) ??
     text(head) ??
-    transportStream(start)
+    (transportStream.test(start) ? 'video/mp2t' : undefined)
   )
-}
-
-function fits(start: string, offset: number, pattern: string): boolean {
-  return [...pattern].every((byte, at) => byte === '.' || byte === start[offset + at])
 }
 
 /** The major brand is at byte 8; the compatible ones, which distinguish AVIF from HEIF, start at byte 16. */
 function isoMedia(start: string): string | undefined {
-  if (!fits(start, 4, 'ftyp') || start.length < 12) return undefined
+  if (!start.startsWith('ftyp', 4) || start.length < 12) return undefined
   const length = Math.min(Buffer.from(start.slice(0, 4), 'latin1').readUInt32BE(), start.length)
   const found = [start.slice(8, 12)]
   for (let at = 16; at + 4 <= length; at += 4) found.push(start.slice(at, at + 4))
   const types = found.flatMap((brand) => (Object.hasOwn(brands, brand) ? [brands[brand]!] : []))
   if (types[0] === 'image/heif') return types.find((type) => type !== 'image/heif') ?? 'image/heif'
   return Object.hasOwn(brands, found[0]!) ? types[0] : 'video/mp4'
-}
-
-/** QuickTime files had no `ftyp` once: then one of these boxes comes first. */
-function oldQuickTime(start: string): string | undefined {
-  return /^\0[^]{3}(?:moov|mdat|wide|free|skip|pnot)/.test(start) ? 'video/quicktime' : undefined
-}
-
-/** WebM is Matroska with another document type, which is somewhere in the first header. */
-function matroska(start: string): string | undefined {
-  if (!fits(start, 0, '\x1aE\xdf\xa3')) return undefined
-  return start.slice(0, 64).includes('webm') ? 'video/webm' : 'video/x-matroska'
 }
 
 /** MPEG audio without a tag starts with a frame header: eleven set bits, then version and layer. */
@@ -93,16 +76,7 @@ function mpegAudio(head: Uint8Array): string | undefined {
 }
 
 /** Each packet of an MPEG transport stream begins with the byte 47; on a disc a timestamp precedes it. */
-function transportStream(start: string): string | undefined {
-  const isRegular = [
-    { first: 0, length: 188 },
-    { first: 4, length: 192 },
-  ].some(({ first, length }) => {
-    const third = start[first + 2 * length]
-    return start[first] === 'G' && start[first + length] === 'G' && (third === undefined || third === 'G')
-  })
-  return isRegular ? 'video/mp2t' : undefined
-}
+const transportStream = /^(?:G.{187}G(?:.{187}G|.{0,187}$)|.{4}G.{191}G(?:.{191}G|.{0,191}$))/s
 
 const controlCharacter = /[\0-\x07\x0e-\x1a\x1c-\x1f]/
 
