@@ -1,5 +1,4 @@
 import { ContractError } from '../errors.ts'
-import { openContainer } from './containers.ts'
 import { readImageInfo } from './image-info.ts'
 import { readWasm } from './program-files.ts'
 
@@ -124,16 +123,14 @@ async function decodePng(bytes: Uint8Array): Promise<Pixels> {
 /** The chunks that the pixels depend on. The decoder refuses a file for large or faulty metadata, such as `caBX`. */
 const pixelChunks = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT', 'IEND'])
 
-function withoutMetadata(png: Uint8Array): Uint8Array {
+function withoutMetadata(bytes: Uint8Array): Uint8Array {
+  const png = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const kept = [png.subarray(0, 8)]
-  let at = 8
-  const container = openContainer('image/png', (type, length) => {
-    const end = at + 12 + length
-    if (end > png.length || pixelChunks.has(type)) kept.push(png.subarray(at, end))
-    at = end
-  })
-  container.add(png)
-  return Buffer.concat([...kept, png.subarray(at)])
+  for (let at = 8, end = at; at + 8 <= png.length; at = end) {
+    end = at + 12 + png.readUInt32BE(at)
+    if (pixelChunks.has(png.toString('latin1', at + 4, at + 8))) kept.push(png.subarray(at, end))
+  }
+  return Buffer.concat(kept)
 }
 
 async function decodeJpeg(bytes: Uint8Array): Promise<Pixels | null> {

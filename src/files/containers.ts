@@ -32,8 +32,6 @@ export interface Container {
   readonly shape: Shape
 }
 
-type OnChunk = (type: string, length: number) => void
-
 type Walk = (image: ImageContainer) => Parser<Integrity>
 
 const imageFormats: Readonly<Record<string, readonly [name: string, walk: Walk]>> = {
@@ -43,23 +41,21 @@ const imageFormats: Readonly<Record<string, readonly [name: string, walk: Walk]>
   'image/gif': ['GIF', gifBlocks],
 }
 
-/** Of a type without a parser nothing is known. @param onChunk gets the chunks of a PNG */
-export function openContainer(mediaType: string, onChunk?: OnChunk): Container {
+/** Of a type without a parser nothing is known. */
+export function openContainer(mediaType: string): Container {
   if (/^(?:image\/(?:avif|hei[cf])|video\/(?:mp4|quicktime))$/.test(mediaType)) return new IsoContainer()
   return Object.hasOwn(imageFormats, mediaType)
-    ? new ImageContainer(...imageFormats[mediaType]!, onChunk)
+    ? new ImageContainer(...imageFormats[mediaType]!)
     : { add() {}, integrity: () => ({ state: 'unchecked' }), shape: noShape }
 }
 
 class ImageContainer implements Container {
   found: Shape | null = null
-  readonly onChunk: OnChunk | undefined
   readonly #name: string
   readonly #parser: PushParser<Integrity>
 
-  constructor(name: string, walk: Walk, onChunk?: OnChunk) {
+  constructor(name: string, walk: Walk) {
     this.#name = name
-    this.onChunk = onChunk
     this.#parser = new PushParser(walk(this))
   }
 
@@ -93,7 +89,6 @@ function* pngChunks(image: ImageContainer): Parser<Integrity> {
     const length = header.readUInt32BE()
     type = header.toString('latin1', 4)
     const head = yield* readBytes(Math.min(length, 13))
-    image.onChunk?.(type, length)
     if (previous === '') image.found = pngShape(type, head)
     else if (type === 'IDAT') isBeforePixels = false
     else if (type === 'tRNS' && isBeforePixels) image.found &&= { ...image.found, hasAlpha: true }
