@@ -4,7 +4,7 @@ import { existsSync, statSync } from 'node:fs'
 import { rmdir } from 'node:fs/promises'
 import { join, resolve, basename, dirname, extname } from 'node:path'
 import type { FileContext } from '../context.ts'
-import { ModelgateError, UsageError, type ErrorCode } from '../errors.ts'
+import { ModelgateError, UsageError } from '../errors.ts'
 import { mediaTypeOfName } from './media-type.ts'
 import { sidecarPath } from './sidecar.ts'
 import { openAtomicFile } from './atomic-file.ts'
@@ -195,38 +195,31 @@ function nameProblems(
   }
   const known = templateTokens.map((token) => `{${token}}`).join(' ')
   const refused = platform === 'win32' ? windowsProblem(text) : undefined
-  const checks: readonly (readonly [isWrong: boolean, code: ErrorCode, message: string, hint?: string])[] = [
-    [text === '' || /[\0-\x1f\x7f]/.test(text), 'bad_file_name', `${name} is not a file name.`],
-    [
-      unknown.length > 0,
-      'usage',
-      `${name} has an unknown placeholder: ${unknown.join(', ')}.`,
-      `Use ${known}, or {{ and }} for literal braces.`,
-    ],
-    [
-      isNamed && count > 1 && tokens.size > 0 && !tokens.has('index'),
-      'usage',
-      `${name} gives all ${count} ${kind}s the same name.`,
-      'Add {index} to the name, for example: -o "hero-{index}.{ext}"',
-    ],
-    [
-      text.slice(0, text.length - basename(text).length).includes('{id}'),
-      'usage',
-      `${name}: {id} is known only after the ${kind}s are made, so it cannot be part of a folder name.`,
-    ],
-    [refused !== undefined, 'bad_file_name', `${name}: Windows has no files named ${refused}.`],
-  ]
-  return checks.flatMap(([isWrong, code, message, hint]) =>
-    isWrong ? [new UsageError(message, hint === undefined ? { code } : { code, hint })] : [],
-  )
+  const problems: UsageError[] = []
+  const add = (message: string, facts = {}) => void problems.push(new UsageError(`${name}${message}`, facts))
+  if (text === '' || /[\0-\x1f\x7f]/.test(text)) add(' is not a file name.', { code: 'bad_file_name' })
+  if (unknown.length > 0) {
+    const hint = `Use ${known}, or {{ and }} for literal braces.`
+    add(` has an unknown placeholder: ${unknown.join(', ')}.`, { hint })
+  }
+  if (isNamed && count > 1 && tokens.size > 0 && !tokens.has('index')) {
+    const hint = 'Add {index} to the name, for example: -o "hero-{index}.{ext}"'
+    add(` gives all ${count} ${kind}s the same name.`, { hint })
+  }
+  if (text.slice(0, text.length - basename(text).length).includes('{id}')) {
+    add(`: {id} is known only after the ${kind}s are made, so it cannot be part of a folder name.`)
+  }
+  if (refused !== undefined) {
+    add(`: Windows has no files named ${JSON.stringify(refused)}.`, { code: 'bad_file_name' })
+  }
+  return problems
 }
 
 function windowsProblem(text: string): string | undefined {
   const parts = text.replace(/^[a-z]:/i, '').split(/[/\\]/)
   const isRefused = (part: string) =>
     /[<>:"|?*]/.test(part) || isDeviceName(part) || (/[. ]$/.test(part) && !/^\.\.?$/.test(part))
-  const found = parts.find(isRefused)
-  return found === undefined ? undefined : JSON.stringify(found)
+  return parts.find(isRefused)
 }
 
 /** Problems with the targets: every existing file, and one other problem per folder. */

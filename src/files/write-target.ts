@@ -109,7 +109,11 @@ async function realFolder(folder: string, path: string): Promise<string> {
       return await realpath(folder)
     })
   } catch (error) {
-    throw systemCode(error) === 'ENOENT' ? folderMissing(path, error) : writeError(error, path)
+    if (systemCode(error) !== 'ENOENT') throw writeError(error, path)
+    const above = dirname(path)
+    const message = `${shownPath(path)} cannot be written: the folder ${shownPath(above)} does not exist.`
+    const hint = `Create the folder first: mkdir -p ${shellWord(above)}`
+    throw new FileError('not_found', message, { hint, cause: error })
   }
 }
 
@@ -118,18 +122,6 @@ function fileExists(path: string, cause?: unknown): FileError {
     hint: 'Choose another name, or add --force to replace it.',
     cause,
   })
-}
-
-function folderMissing(path: string, cause?: unknown): FileError {
-  const folder = dirname(path)
-  return new FileError(
-    'not_found',
-    `${shownPath(path)} cannot be written: the folder ${shownPath(folder)} does not exist.`,
-    {
-      hint: `Create the folder first: mkdir -p ${shellWord(folder)}`,
-      cause,
-    },
-  )
 }
 
 /**
