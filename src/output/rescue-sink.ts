@@ -18,22 +18,7 @@ export function openRescueSink(context: Context, { folder, name }: RescuePlace) 
   let failure: FileError | undefined
   let file: AtomicFile | undefined
 
-  return {
-    get isTerminal() {
-      return stdout.isTerminal
-    },
-    get columns() {
-      return stdout.columns
-    },
-    get isClosed() {
-      return stdout.isClosed
-    },
-    get isIdle() {
-      return stdout.isIdle
-    },
-    get stream() {
-      return stdout.stream
-    },
+  const own = {
     get needsDrain() {
       return file !== undefined || stdout.needsDrain
     },
@@ -68,5 +53,7 @@ export function openRescueSink(context: Context, { folder, name }: RescuePlace) 
         message: `${failure!.message} What was not written is kept in ${rescued.facts.rescued?.[0] ?? path}.`,
       })
     },
-  } satisfies Sink & { end(): Promise<ModelgateError | undefined> }
+  }
+  // All else is that of standard output.
+  return Object.setPrototypeOf(own, stdout) as typeof own & Sink
 }
