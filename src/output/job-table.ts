@@ -13,23 +13,14 @@ export function jobTable(jobs: readonly JobSummary[], { now, columns, styles }: 
   const known = jobs.flatMap(({ id }) => id ?? [])
   const short = new Map(shortIds(known).map((id, at) => [known[at], id]))
   const all: readonly Column<JobSummary>[] = [
-    { heading: 'ID', cell: ({ id }) => (id === null ? '-' : short.get(id)!) },
-    { heading: 'STATE', cell: ({ state }) => formatState({ state }), tone: ({ state }) => stateTone(state) },
-    {
-      heading: 'GATEWAY SAYS',
-      cell: ({ state, status }) => gatewayState(state, status) ?? '',
-      dropOrder: 5,
-      widest: 24,
-    },
-    { heading: 'DONE', cell: (job) => doneText(job, now), dropOrder: 3 },
-    {
-      heading: 'AGE',
-      cell: ({ created_at: created }) => roundedDuration(Math.max(0, now - created)),
-      dropOrder: 2,
-    },
-    { heading: 'RESULT', cell: (job) => resultText(job, now), dropOrder: 4 },
-    { heading: 'MODEL', cell: ({ model }) => model, dropOrder: 1, widest: 24 },
-    { heading: 'PROMPT', cell: ({ prompt }) => prompt.slice(0, 4 * maxPrompt), dropOrder: 6, least: 12 },
+    ['ID', ({ id }) => (id === null ? '-' : short.get(id)!)],
+    ['STATE', ({ state }) => formatState({ state }), { tone: ({ state }) => stateTone(state) }],
+    ['GATEWAY SAYS', ({ state, status }) => gatewayState(state, status) ?? '', { dropOrder: 5, widest: 24 }],
+    ['DONE', (job) => doneText(job, now), { dropOrder: 3 }],
+    ['AGE', ({ created_at: created }) => roundedDuration(Math.max(0, now - created)), { dropOrder: 2 }],
+    ['RESULT', (job) => resultText(job, now), { dropOrder: 4 }],
+    ['MODEL', ({ model }) => model, { dropOrder: 1, widest: 24 }],
+    ['PROMPT', ({ prompt }) => prompt.slice(0, 4 * maxPrompt), { dropOrder: 6, least: 12 }],
   ]
   // Without an id only the key identifies the job, so it is shown in full.
   const below = ({ id, idempotency_key: key }: JobSummary) =>

@@ -26,16 +26,12 @@ const maxSubject = 200
 export function logTable(calls: readonly CallSummary[], { now, columns, styles }: TableView): string {
   if (columns === undefined) return tabbedText(calls, fieldsOf)
   const all: readonly Column<CallSummary>[] = [
-    { heading: 'ID', cell: ({ id }) => id.slice(0, shownIdLength) },
-    {
-      heading: 'AGE',
-      cell: ({ time }) => roundedDuration(Math.max(0, now - Date.parse(time) / 1000)),
-      dropOrder: 2,
-    },
-    { heading: 'COMMAND', cell: ({ command }) => command },
-    { heading: 'MODEL', cell: ({ model }) => model ?? '', dropOrder: 1, widest: 20 },
-    { heading: 'OUTCOME', cell: outcomeOf, dropOrder: 3, tone: toneOf },
-    { heading: 'PROMPT', cell: subjectOf, dropOrder: 4, least: 12 },
+    ['ID', ({ id }) => id.slice(0, shownIdLength)],
+    ['AGE', ({ time }) => roundedDuration(Math.max(0, now - Date.parse(time) / 1000)), { dropOrder: 2 }],
+    ['COMMAND', ({ command }) => command],
+    ['MODEL', ({ model }) => model ?? '', { dropOrder: 1, widest: 20 }],
+    ['OUTCOME', outcomeOf, { dropOrder: 3, tone: toneOf }],
+    ['PROMPT', subjectOf, { dropOrder: 4, least: 12 }],
   ]
   return tableText(calls, all, { columns, styles })
 }

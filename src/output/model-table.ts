@@ -3,16 +3,12 @@ import type { FieldLimit, ModelEntry } from '../events/model.ts'
 import { reportText, tabbedText, tableText, type Column, type Columns } from './table-cells.ts'
 
 const columnsOfModels: readonly Column<ModelEntry>[] = [
-  { heading: 'ID', cell: ({ id }) => id },
-  { heading: 'KIND', cell: ({ kind }) => kind ?? '', dropOrder: 3 },
-  { heading: 'FAMILY', cell: ({ family }) => family ?? '', dropOrder: 4 },
-  {
-    heading: 'RETIRES',
-    cell: ({ retires, retired }) => `${retires ?? ''}${retired ? ' past' : ''}`,
-    dropOrder: 5,
-  },
-  { heading: 'FROM', cell: ({ source }) => source ?? '', dropOrder: 2 },
-  { heading: 'LIMITS', cell: briefLimits, dropOrder: 1, least: 20 },
+  ['ID', ({ id }) => id],
+  ['KIND', ({ kind }) => kind ?? '', { dropOrder: 3 }],
+  ['FAMILY', ({ family }) => family ?? '', { dropOrder: 4 }],
+  ['RETIRES', ({ retires, retired }) => `${retires ?? ''}${retired ? ' past' : ''}`, { dropOrder: 5 }],
+  ['FROM', ({ source }) => source ?? '', { dropOrder: 2 }],
+  ['LIMITS', briefLimits, { dropOrder: 1, least: 20 }],
 ]
 
 /** Empty if there are none. Safe for a terminal. */

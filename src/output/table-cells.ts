@@ -28,9 +28,9 @@ export function shortened(text: string, width: number): string {
   return width < 2 ? '' : `${kept}…`
 }
 
-export interface Column<Row> {
-  readonly heading: string
-  readonly cell: (row: Row) => string
+export type Column<Row> = readonly [heading: string, cell: (row: Row) => string, options?: ColumnOptions<Row>]
+
+interface ColumnOptions<Row> {
   /** Where there is no room, columns are left out in this order; those without it stay. */
   readonly dropOrder?: number
   readonly widest?: number
@@ -52,11 +52,10 @@ export function tableText<Row>(
   { columns: room, styles, below = () => [] }: TableOptions<Row>,
 ): string {
   if (rows.length === 0) return ''
-  let shown = columns.flatMap((column) => {
-    const { heading, cell, widest = Infinity } = column
-    const cells = rows.map((row) => shortened(oneLine(cell(row)), widest))
+  let shown = columns.flatMap(([heading, cell, options]) => {
+    const cells = rows.map((row) => shortened(oneLine(cell(row)), options?.widest ?? Infinity))
     const width = Math.max(...[heading, ...cells].map(cellsOf))
-    return cells.every((text) => text === '') ? [] : [{ ...column, cells, width }]
+    return cells.every((text) => text === '') ? [] : [{ ...options, heading, cells, width }]
   })
   const needed = () =>
     shown.reduce((sum, { width, least = width }) => sum + gap.length + Math.min(width, least), -gap.length)

@@ -7,31 +7,16 @@ const headings = { model: 'MODEL', command: 'COMMAND', day: 'DAY' } as const
 
 type Line = UsageSums & { readonly key?: string | null }
 
-interface Sum {
-  readonly column: Column<Line>
-  readonly field: (sums: UsageSums) => string | number
-}
-
-const counted = (heading: string, value: (sums: UsageSums) => number, dropOrder?: number): Sum => ({
-  column: {
-    heading,
-    cell: (sums) => (value(sums) === 0 && dropOrder !== undefined ? '' : grouped(value(sums))),
-    align: 'right',
-    ...(dropOrder !== undefined && { dropOrder }),
-  },
-  field: value,
-})
+type Sum = readonly [heading: string, value: (sums: UsageSums) => number, dropOrder: number]
 
 const sums: readonly Sum[] = [
-  counted('CALLS', ({ calls }) => calls),
-  counted('FAILED', ({ failed }) => failed, 2),
-  counted('UNCLEAR', ({ maybe_billed: maybe }) => maybe, 3),
-  counted('IMAGES', ({ images }) => images, 5),
-  counted('SECONDS', ({ video_seconds: seconds }) => seconds, 4),
-  counted('IN', ({ input_tokens: tokens }) => tokens, 7),
-  counted('CACHED', ({ cached_tokens: tokens }) => tokens, 1),
-  counted('OUT', ({ output_tokens: tokens }) => tokens, 6),
-  { column: { heading: 'ESTIMATE', cell: costCell, align: 'right' }, field: costField },
+  ['FAILED', ({ failed }) => failed, 2],
+  ['UNCLEAR', ({ maybe_billed: maybe }) => maybe, 3],
+  ['IMAGES', ({ images }) => images, 5],
+  ['SECONDS', ({ video_seconds: seconds }) => seconds, 4],
+  ['IN', ({ input_tokens: tokens }) => tokens, 7],
+  ['CACHED', ({ cached_tokens: tokens }) => tokens, 1],
+  ['OUT', ({ output_tokens: tokens }) => tokens, 6],
 ]
 
 const minName = 10
@@ -39,15 +24,23 @@ const minName = 10
 /** For scripts all fields, separated by tabs, without heading and total. */
 export function usageTable({ by, rows, total }: UsageDocument, width: number | undefined): string {
   if (width === undefined) {
-    return tabbedText(rows, (row) => [nameOf(row), ...sums.map(({ field }) => field(row)), row.unknown_costs])
+    return tabbedText(rows, (row) => {
+      const values = sums.map(([, value]) => value(row))
+      return [nameOf(row), row.calls, ...values, costField(row), row.unknown_costs]
+    })
   }
   if (rows.length === 0) return ''
-  const name: Column<Line> = {
-    heading: headings[by],
-    cell: (line) => ('key' in line ? nameOf(line) : 'total'),
-    least: Math.max(minName, Math.floor(width / 3)),
-  }
-  return tableText([...rows, total], [name, ...sums.map(({ column }) => column)], { columns: width })
+  const least = Math.max(minName, Math.floor(width / 3))
+  const columns: readonly Column<Line>[] = [
+    [headings[by], (line) => ('key' in line ? nameOf(line) : 'total'), { least }],
+    ['CALLS', ({ calls }) => grouped(calls), { align: 'right' }],
+    ...sums.map(([heading, value, dropOrder]): Column<Line> => {
+      const cell = (line: Line) => (value(line) === 0 ? '' : grouped(value(line)))
+      return [heading, cell, { align: 'right', dropOrder }]
+    }),
+    ['ESTIMATE', costCell, { align: 'right' }],
+  ]
+  return tableText([...rows, total], columns, { columns: width })
 }
 
 function nameOf({ key }: { readonly key?: string | null }): string {

@@ -164,15 +164,10 @@ function createResultPictures({ context, screen }: OwnParts) {
 const maxName = 40
 
 const columnsOfPlan: readonly Column<RunInstance>[] = [
-  { heading: 'STATE', cell: ({ state }) => words(state), tone: toneOf },
-  { heading: 'INSTANCE', cell: ({ instance }) => instance, tone: toneOf, widest: maxName },
-  {
-    heading: 'CREATES',
-    cell: ({ creates }) => (creates === 0 ? '' : String(creates)),
-    tone: toneOf,
-    align: 'right',
-  },
-  { heading: 'OUTPUT', cell: ({ output }) => output, tone: toneOf },
+  ['STATE', ({ state }) => words(state), { tone: toneOf }],
+  ['INSTANCE', ({ instance }) => instance, { tone: toneOf, widest: maxName }],
+  ['CREATES', ({ creates }) => (creates === 0 ? '' : String(creates)), { tone: toneOf, align: 'right' }],
+  ['OUTPUT', ({ output }) => output, { tone: toneOf }],
 ]
 
 /** What is not fresh, and why; empty if everything is. Safe for a terminal. */
