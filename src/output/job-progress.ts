@@ -46,10 +46,7 @@ export function createJobProgress({ screen, clock, clean, log, jobs }: JobProgre
 
   const live: LiveLine = (width, styles, height) => {
     const now = clock.monotonic()
-    const draw = (parts: LineParts, room: number) => {
-      return drawLine(parts, Math.floor(now / stepTime), room, styles)
-    }
-    if (labels === undefined) return draw(partsOf(latest!, now), width)
+    if (labels === undefined) return drawLine(partsOf(latest!, now), now, width, styles)
     const rows = [...views].map(([id, { job, download }]) => {
       // What has arrived is not being downloaded.
       const isWhole = download?.event.received === download?.event.total
@@ -62,7 +59,7 @@ export function createJobProgress({ screen, clock, clean, log, jobs }: JobProgre
     const labelWidth = Math.min(Math.floor(width / 2), Math.max(...rows.map(({ label }) => label.length)))
     const lines = fitting.map(({ label, parts }) => {
       const name = shortened(label, labelWidth).padEnd(labelWidth)
-      return `${styles.dim(name)}${gap}${draw(parts, width - labelWidth - gap.length)}`
+      return `${styles.dim(name)}${gap}${drawLine(parts, now, width - labelWidth - gap.length, styles)}`
     })
     const hidden = rows.length - fitting.length
     const more = `${hidden} more, ${rows.length - running.length} ended`.slice(0, width)
@@ -188,8 +185,8 @@ const minBar = 6
 const maxBar = 30
 const movingLength = 3
 
-/** As many parts as fit. @param step counts up, to animate the bar */
-export function drawLine(parts: LineParts, step: number, width: number, styles: Styles): string {
+/** As many parts as fit. @param now animates the bar */
+export function drawLine(parts: LineParts, now: number, width: number, styles: Styles): string {
   const { percent, count, details, tone } = parts
   const label = count ?? parts.label
   const isDone = tone !== undefined
@@ -208,7 +205,7 @@ export function drawLine(parts: LineParts, step: number, width: number, styles: 
   const hasLabel = head !== label && take(label.length)
   const barLength = Math.min(maxBar, minBar + Math.max(0, room))
   return [
-    ...(hasBar ? [bar(percent, barLength, step, styles)] : []),
+    ...(hasBar ? [bar(percent, barLength, Math.floor(now / stepTime), styles)] : []),
     styles[tone ?? 'plain'](head.slice(0, Math.max(0, width))),
     ...(hasLabel ? [label] : []),
     ...visible,

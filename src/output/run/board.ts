@@ -26,8 +26,6 @@ interface Running {
   percent: number | null
 }
 
-const stepTime = 200
-
 /** A line for each lane, and one for the whole. Times are of a monotonic clock. */
 export class RunBoard {
   readonly #lanes = new Map<LaneName, Lane>()
@@ -121,7 +119,7 @@ export class RunBoard {
     ]
     const count = countText(lane).padStart(countWidth)
     const parts = { percent: Math.floor((done * 100) / total), label: name, count, details }
-    return drawLine(parts, Math.floor(now / stepTime), width, styles)
+    return drawLine(parts, now, width, styles)
   }
 
   /** The most important first: what does not fit is left out from the end. */

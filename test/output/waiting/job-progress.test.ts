@@ -242,7 +242,7 @@ const running: LineParts = { percent: 42, label: 'in_progress', details: ['1:23'
 
 const context = testContext()
 const noStyles = stylesFor(context, context.stderr)
-const draw = (parts: LineParts, width: number, step = 0) => drawLine(parts, step, width, noStyles)
+const draw = (parts: LineParts, width: number, step = 0) => drawLine(parts, step * 200, width, noStyles)
 
 test.each([
   [79, '████████████░░░░░░░░░░░░░░░░░░   42%  in_progress  1:23  ~1:54 left'],
