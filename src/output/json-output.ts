@@ -1,5 +1,5 @@
 import type { Context, Sink } from '../context.ts'
-import { billedOf, ContractError, OutputClosed, type ModelgateError } from '../errors.ts'
+import { billedOf, ContractError, type ModelgateError } from '../errors.ts'
 import type { ErrorDocument, OutputDocument, OutputEvent } from '../events/documents.ts'
 import { isDeeperThan, maxJsonDepth } from '../json.ts'
 import { sanitise, sanitiseJson, type Gate } from './gate.ts'
@@ -10,23 +10,21 @@ import { openRescueSink, type RescuePlace } from './rescue-sink.ts'
 export function createJsonOutput(parts: RendererParts): Output {
   const { screen, gate, context } = parts
   const { stdout, stderr } = context
-  const output = createResultOutput(parts, {
+  return createResultOutput(withoutErrors(parts), {
     async end(document) {
       checkDepth(document)
       screen.text(`${gate.document(documentText(document, stdout))}\n`)
     },
-  })
-  return {
-    ...output,
-    async flush() {},
     async error(error, partial) {
-      if (!(error instanceof OutputClosed)) {
-        const rest = partial && hasContent(partial) ? { partial: withoutDeepParts(partial) } : {}
-        screen.json(documentText({ ...errorDocument(error), ...rest }, stderr))
-      }
-      await screen.closeAfterError()
+      const rest = partial && hasContent(partial) ? { partial: withoutDeepParts(partial) } : {}
+      screen.json(documentText({ ...errorDocument(error), ...rest }, stderr))
     },
-  }
+  })
+}
+
+/** The document or the event of an error takes the place of its notice. */
+function withoutErrors({ screen, notices }: RendererParts): Pick<RendererParts, 'screen' | 'notices'> {
+  return { screen, notices: { ...notices, error() {} } }
 }
 
 /** The id of a job is worth keeping, however little is known of the job. */
@@ -75,7 +73,7 @@ export function createJsonLinesOutput(parts: RendererParts): Output {
     isClosed = true
     put(line)
   }
-  const output = createResultOutput(parts, {
+  return createResultOutput(withoutErrors(parts), {
     event(event) {
       if (isClosed) return
       if (!isStarted && event.type !== 'start') return void beforeStart.push(event)
@@ -88,18 +86,14 @@ export function createJsonLinesOutput(parts: RendererParts): Output {
       checkDepth(document)
       last(documentLine({ type: 'end', ...document }, stdout))
     },
-  })
-  return {
-    ...output,
     async error(error) {
-      if (error instanceof OutputClosed) return screen.closeAfterError()
       last(gate.json(documentLine({ type: 'error', ...errorDocument(error) }, stdout)))
       // If standard output is closed or full, the failure is reported on standard error.
       await screen.close().catch(() => {
         screen.json(documentText(errorDocument(error), stderr))
       })
     },
-  }
+  })
 }
 
 /** Indented and safe on a terminal, on one line elsewhere. No newline at the end. */
