@@ -56,6 +56,8 @@ export async function writeSidecar(
 
 export type StoredSidecar = NonNullable<Awaited<ReturnType<typeof readSidecar>>>
 
+type TextField = 'time' | 'command' | 'model' | 'prompt' | 'revised_prompt' | 'request_id'
+
 const maxSidecarBytes = 4 * 1024 * 1024
 
 /** Undefined where there is none, or another file has its name. */
@@ -66,15 +68,6 @@ export async function readSidecar(context: Pick<FileContext, 'cwd' | 'clock' | '
   const record = objectOf(value)
   const sha256 = stringOf(objectOf(record['output'])['sha256'])
   if (sha256 === undefined || !stringOf(record['generator'])?.startsWith('modelgate ')) return undefined
-  const text = (name: string) => stringOf(record[name]) ?? null
-  return {
-    path,
-    time: text('time'),
-    command: text('command'),
-    model: text('model'),
-    prompt: text('prompt'),
-    revisedPrompt: text('revised_prompt'),
-    requestId: text('request_id'),
-    sha256,
-  }
+  const texts = Object.entries(record).filter(([, field]) => typeof field === 'string')
+  return { ...(Object.fromEntries(texts) as Partial<Record<TextField, string>>), path, sha256 }
 }

@@ -101,8 +101,8 @@ function inspectionOf(
     command: call?.command ?? sidecar?.command ?? null,
     model: call?.model ?? sidecar?.model ?? null,
     prompt: call?.prompt ?? sidecar?.prompt ?? null,
-    revised_prompt: sidecar?.revisedPrompt ?? null,
-    request_id: call?.request_id ?? sidecar?.requestId ?? null,
+    revised_prompt: sidecar?.revised_prompt ?? null,
+    request_id: call?.request_id ?? sidecar?.request_id ?? null,
     again: (call && lineOf(call, call, cwd)) ?? null,
   }
   return {
