@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { lstat, open, readdir, realpath, unlink, type FileHandle } from 'node:fs/promises'
+import { lstat, open, readdir, unlink, type FileHandle } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { FileContext } from '../context.ts'
 import { FileError, ModelgateError } from '../errors.ts'
@@ -266,8 +266,7 @@ export async function openRescueFile(
     await makeFolder(folder)
     const time = new Date(context.clock.now()).toISOString().replaceAll(/[-:]|\.\d+Z$/g, '')
     const name = `${time}-${cutBytes(basename(path), maxNameBytes)}`
-    const place = { path: join(folder, name), folder: await realpath(folder), name }
-    return await openTemporary(context, { ...place, kind: 'file', mode: 0o600, force: false, numbered: true })
+    return await openAtomicFile(context, join(folder, name), { mode: 0o600, force: false, numbered: true })
   })
   return {
     ...file,

@@ -19,11 +19,10 @@ export function streamMedia<Facts>(
   kind: MediaKind<Facts>,
   rescue?: Rescue,
 ): MediaFile<Facts> {
-  const stream = openStream(context, kind.noun, rescue)
-  return writeMedia(kind, async (extension) => stream.begin(extension))
+  return writeMedia(kind, openStream(context, kind.noun, rescue))
 }
 
-/** Standard output as a file: what has left is not taken back, so content that begins again has to be the same. */
+/** Standard output as a file, for each beginning of the content: what has left is not taken back, so content that begins again has to be the same. */
 function openStream(context: StreamContext, noun: string, rescue: Rescue | undefined) {
   const { stdout } = context
   let extension = ''
@@ -83,15 +82,13 @@ function openStream(context: StreamContext, noun: string, rescue: Rescue | undef
     },
     async discard() {},
   }
-  return {
-    begin(newExtension: string): AtomicFile {
-      extension = newExtension
-      if (length > 0) {
-        repeated = { left: length, sha256: repeated?.sha256 ?? hash.digest('hex') }
-        hash = createHash('sha256')
-      }
-      return file
-    },
+  return async (newExtension: string): Promise<AtomicFile> => {
+    extension = newExtension
+    if (length > 0) {
+      repeated = { left: length, sha256: repeated?.sha256 ?? hash.digest('hex') }
+      hash = createHash('sha256')
+    }
+    return file
   }
 }
 
