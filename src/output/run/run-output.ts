@@ -118,17 +118,8 @@ function isRun(document: OutputDocument): document is RunDocument {
   return ['run', 'run merge', 'run pull'].includes(document.command)
 }
 
-const runEventTypes = {
-  'plan-make': true,
-  'instance-start': true,
-  'instance-progress': true,
-  'instance-end': true,
-  'lane-change': true,
-  'circuit-change': true,
-} as const satisfies Record<RunEvent['type'], true>
-
 function isRunEvent(event: OutputEvent): event is RunEvent {
-  return event.type in runEventTypes
+  return /^(?:plan-make|instance-(?:start|progress|end)|lane-change|circuit-change)$/.test(event.type)
 }
 
 const maxBytes = 20_000_000
