@@ -3,7 +3,7 @@ import type { Creation } from '../cost/creation.ts'
 import type { KnownCost } from '../cost/estimate.ts'
 import { ModelgateError, UsageError, type ErrorFacts, type ErrorCode } from '../errors.ts'
 import type { Count } from '../files/calls/call-book.ts'
-import { CreationReader } from '../files/calls/read-calls.ts'
+import { countsBefore } from '../files/calls/read-calls.ts'
 import { leadTo, nextCommand } from '../files/next-command.ts'
 import { counted } from '../quantities.ts'
 
@@ -50,7 +50,8 @@ export function checkPrice({ model }: Creation, known: KnownCost | undefined, wa
 /** What all commands of this machine have created since a time, up to the line of a call in their book. */
 export class Created {
   readonly #limits: SpendingLimits
-  readonly #reader: CreationReader
+  readonly #folder: string
+  readonly #read = new Map<string, number>()
   readonly #warn: Warn
   #count = 0
   /** Creations whose cost is not known. */
@@ -60,14 +61,14 @@ export class Created {
 
   constructor(folder: string, limits: SpendingLimits, warn: Warn) {
     this.#limits = limits
-    this.#reader = new CreationReader(folder, limits.since)
+    this.#folder = folder
     this.#warn = warn
   }
 
   /** Holds a call against the limits of all commands. @param id of its line @throws ModelgateError (exit 15); UsageError */
   admit(id: string, { count, of }: Creation, known: KnownCost | undefined): void {
-    const { all, cost, sinceText } = this.#limits
-    this.#reader.readUntil(id, (line, place) => this.#add(line, place))
+    const { all, cost, since, sinceText } = this.#limits
+    for (const { count, place } of countsBefore(id, this.#folder, since, this.#read)) this.#add(count, place)
     if (all !== undefined && this.#count + count > all) {
       throw reached(
         'creations_limit',

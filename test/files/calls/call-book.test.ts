@@ -11,8 +11,8 @@ import {
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { CallBook, callsFolder, type Count } from '../../../src/files/calls/call-book.ts'
-import { CallReader, CreationReader, openCalls } from '../../../src/files/calls/read-calls.ts'
+import { CallBook, callsFolder } from '../../../src/files/calls/call-book.ts'
+import { CallReader, countsBefore, openCalls } from '../../../src/files/calls/read-calls.ts'
 import { openLine } from '../../../src/files/sealed-lines.ts'
 import { recordCall, type RecordedCall } from '../../support/call-records.ts'
 import { fakeClock } from '../../support/fake-clock.ts'
@@ -49,10 +49,9 @@ function place(now = noon) {
 }
 
 /** What was counted before a call; a damaged line counts as one. */
-function createdBefore(folder: string, id: string, since = 0, reader = new CreationReader(folder, since)) {
-  const counts: (Count | undefined)[] = []
-  reader.readUntil(id, (count) => counts.push(count))
-  return counts.reduce((sum, count) => sum + (count?.count ?? 1), 0)
+function createdBefore(folder: string, id: string, since = 0, read = new Map<string, number>()) {
+  const counts = [...countsBefore(id, folder, since, read)]
+  return counts.reduce((sum, { count }) => sum + (count?.count ?? 1), 0)
 }
 
 const idsIn = (reader: CallReader) => [...reader.calls()].map(({ facts }) => facts.id)
@@ -228,8 +227,8 @@ describe('what was created', () => {
   test('is read once by whoever asks again, its own calls among it', async () => {
     const { book, folder } = place()
     await book.open()
-    const reader = new CreationReader(folder, 0)
-    const seen = [1, 2, 3].map((count) => createdBefore(folder, book.begin(some(count)), 0, reader))
+    const read = new Map<string, number>()
+    const seen = [1, 2, 3].map((count) => createdBefore(folder, book.begin(some(count)), 0, read))
     expect(seen).toEqual([0, 1, 2])
   })
 
@@ -265,9 +264,8 @@ describe('what was created', () => {
       const flipped = Buffer.from(whole)
       flipped[at] = flipped[at]! ^ 1
       writeFileSync(file, Buffer.concat([flipped, rest]))
-      const counts: (Count | undefined)[] = []
-      new CreationReader(folder, 0).readUntil(own, (count) => counts.push(count))
-      expect(counts.filter((count) => count === undefined).length, `byte ${at}`).toBeGreaterThan(0)
+      const counts = [...countsBefore(own, folder, 0, new Map())]
+      expect(counts.filter(({ count }) => count === undefined).length, `byte ${at}`).toBeGreaterThan(0)
     }
   })
 
