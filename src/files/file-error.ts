@@ -117,8 +117,8 @@ export function shellWord(text: string): string {
   return /^(?!~)[\w./~+@%:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** What the system says of closing a file that was only read changes nothing about what has been read. */
-export function closeAfterReading(descriptor: number): void {
+/** Of what was only read, or has been synced: what the system says of closing it changes nothing. */
+export function closeQuietly(descriptor: number): void {
   try {
     closeSync(descriptor)
   } catch {}

@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { isObject, type JsonObject } from '../json.ts'
 import { parseJson } from './parse-json.ts'
-import { closeAfterReading, readError, readingIfThere } from './file-error.ts'
+import { closeQuietly, readError, readingIfThere } from './file-error.ts'
 
 /**
  * Records that only grow: a file of lines, each a JSON object whose last member is a checksum of what stands before it:
@@ -118,7 +118,7 @@ export function* linesFrom(path: string, start = 0, having?: Buffer): Generator<
   } catch (error) {
     throw readError(error, path)
   } finally {
-    closeAfterReading(descriptor)
+    closeQuietly(descriptor)
   }
 }
 
@@ -149,7 +149,7 @@ export function* linesFromEnd(path: string): Generator<Line, void, undefined> {
   } catch (error) {
     throw readError(error, path)
   } finally {
-    closeAfterReading(descriptor)
+    closeQuietly(descriptor)
   }
 }
 

@@ -1,6 +1,6 @@
-import { closeSync, fdatasyncSync, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { fdatasyncSync, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { writing } from '../file-error.ts'
+import { closeQuietly, writing } from '../file-error.ts'
 
 export function replyFile(folder: string, key: string): string {
   return join(folder, 'replies', key)
@@ -21,13 +21,8 @@ export function openReplyLog(path: string, clean: (text: string) => string) {
   let nextSync = 1
   let isOpen = true
   const close = (): void => {
-    if (!isOpen) return
+    if (isOpen) closeQuietly(descriptor)
     isOpen = false
-    try {
-      closeSync(descriptor)
-    } catch {
-      // What counts has been synced.
-    }
   }
   return {
     /** The bytes are on the disk when it returns. Never throws: a disk that fails must not fail the job. */

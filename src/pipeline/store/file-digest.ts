@@ -15,7 +15,7 @@ import { basename, dirname, join } from 'node:path'
 import type { FileContext } from '../../context.ts'
 import { FileError, ModelgateError } from '../../errors.ts'
 import { ignoreUnsupported, openAtomicFile, syncHandle } from '../../files/atomic-file.ts'
-import { closeAfterReading, readError, shownPath, systemCode } from '../../files/file-error.ts'
+import { closeQuietly, readError, shownPath, systemCode } from '../../files/file-error.ts'
 import { cutBytes } from '../../files/file-name.ts'
 import { notRegular } from '../../files/input-file.ts'
 import { sniffMediaType } from '../../files/media-type.ts'
@@ -113,7 +113,7 @@ async function digest(
     if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return undefined
     throw readError(error, path)
   } finally {
-    if (descriptor !== undefined) closeAfterReading(descriptor)
+    if (descriptor !== undefined) closeQuietly(descriptor)
   }
 }
 
