@@ -3,7 +3,7 @@ import { billedOf, ContractError, type ModelgateError } from '../errors.ts'
 import type { ErrorDocument, OutputDocument, OutputEvent } from '../events/documents.ts'
 import { isDeeperThan, maxJsonDepth } from '../json.ts'
 import { sanitise, sanitiseJson, type Gate } from './gate.ts'
-import { createResultOutput, isTextDocument, type Output, type RendererParts } from './output.ts'
+import { createResultOutput, type Output, type RendererParts } from './output.ts'
 import { openRescueSink, type RescuePlace } from './rescue-sink.ts'
 
 /** One document when the command ends; a failure is one on standard error, with everything that had arrived. */
@@ -140,10 +140,9 @@ function isTooDeep(part: unknown): boolean {
 
 /** The report of an error must not fail itself. */
 function withoutDeepParts(document: OutputDocument): object {
-  const entries = Object.entries(document).map(([name, value]) => {
-    if (!isTooDeep(value)) return [name, value]
-    const calls = isTextDocument(document) ? document.tool_calls.filter((call) => !isTooDeep(call)) : null
-    return [name, name === 'tool_calls' ? calls : null]
+  const reduced = (value: unknown) => (Array.isArray(value) ? value.filter((part) => !isTooDeep(part)) : null)
+  const entries = Object.entries(document).map(([name, value]: [string, unknown]) => {
+    return [name, isTooDeep(value) ? reduced(value) : value]
   })
   return Object.fromEntries(entries) as object
 }
