@@ -143,7 +143,7 @@ function createProgress(context: Context, styles: Styles) {
   let timer: Timer | undefined
   let line: LiveLine | undefined
   let drawn = ''
-  let drawnAt = 0
+  let drawnAt = -Infinity
   let spinner: { stop(): unknown } | undefined
   // So that a spinner does not start after it was stopped while loading.
   let turn = 0
@@ -160,10 +160,9 @@ function createProgress(context: Context, styles: Styles) {
     drawn = text
     drawnAt = clock.monotonic()
   }
-  const spin = async (
-    { text, since }: { readonly text: string; readonly since: number },
-    ownTurn: number,
-  ) => {
+  const spin = async () => {
+    const { text, since } = wait!
+    const ownTurn = turn
     const { default: ora } = await import('ora')
     if (turn !== ownTurn) return
     // Called for each frame.
@@ -183,6 +182,7 @@ function createProgress(context: Context, styles: Styles) {
     spinner?.stop()
     spinner = undefined
     line = undefined
+    drawnAt = -Infinity
     if (drawn !== '') stderr.write('\r\u001b[J')
     drawn = ''
   }
@@ -191,17 +191,14 @@ function createProgress(context: Context, styles: Styles) {
     start(text: string | LiveLine): void {
       if (context.signal.aborted) return
       if (typeof text !== 'string') {
-        const isNew = text !== line
-        if (isNew) stop()
+        if (text !== line) stop()
         line = text
-        if (isNew || clock.monotonic() - drawnAt >= minRedrawInterval) draw()
+        if (clock.monotonic() - drawnAt >= minRedrawInterval) draw()
         return
       }
       stop()
-      const current = wait?.text === text ? wait : { text, since: clock.monotonic() }
-      wait = current
-      const ownTurn = turn
-      timer = clock.timer(spinnerDelay, () => void spin(current, ownTurn))
+      if (wait?.text !== text) wait = { text, since: clock.monotonic() }
+      timer = clock.timer(spinnerDelay, () => void spin())
     },
     stop,
   }
