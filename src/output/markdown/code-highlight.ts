@@ -30,14 +30,9 @@ const tabSize = 4
 
 function createHighlighter(parser: Parser): CodeHighlighter {
   const state: unknown = parser.startState === undefined ? true : parser.startState(indentUnit)
-  const known = new Map<string, Look>()
   const lookOf = (token: string | null): Look => {
-    if (token === null) return plainLook
-    const look = known.get(token)
-    if (look !== undefined) return look
-    const found = token.split(' ').flatMap((name) => looks.find(([pattern]) => pattern.test(name))?.[1] ?? [])
-    known.set(token, found[0] ?? plainLook)
-    return known.get(token)!
+    const names = token?.split(' ') ?? []
+    return names.flatMap((name) => looks.find(([pattern]) => pattern.test(name))?.[1] ?? [])[0] ?? plainLook
   }
   /** The parser has failed; it is for editors, where a wrong colour is repaired by typing on. */
   let isBroken = false
