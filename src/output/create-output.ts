@@ -21,7 +21,7 @@ import type { StepOutput } from './step-output.ts'
 
 import { createWordWrap } from './word-wrap.ts'
 import type { openRenderer } from './markdown/renderer.ts'
-import { createJobProgress, type ProgressEvent } from './job-progress.ts'
+import { createJobProgress } from './job-progress.ts'
 import { ModelgateError } from '../errors.ts'
 
 export interface OutputOptions {
@@ -106,11 +106,7 @@ function createRenderer(
   const { stderr, env, clock } = context
   const warningsOnly = mode === 'json' || mode === 'jsonl'
   const clean = (text: string) => gate.line(text, maxIdLength)
-  let progress: ((event: ProgressEvent) => void) | undefined
-  const showProgress = (event: ProgressEvent) => {
-    progress ??= createJobProgress({ screen, clock, clean, log: mode !== 'jsonl', jobs })
-    progress(event)
-  }
+  const showProgress = createJobProgress({ screen, clock, clean, log: mode !== 'jsonl', jobs })
   // A program that reads JSON there reads no annotations.
   const annotate = warningsOnly ? undefined : createAnnotate(context, gate, screen.command)
   const usual = (chosen: Annotate | undefined) =>
