@@ -33,9 +33,11 @@ export type BlockEvent =
     }
   | { readonly type: 'row'; readonly cells: readonly string[] }
 
-type Leaf =
-  | { readonly type: 'paragraph' | 'heading' | 'indented' | 'table' }
-  | { readonly type: 'fence'; readonly marks: string; readonly indent: number }
+interface Leaf {
+  readonly type: 'paragraph' | 'heading' | 'code' | 'table'
+  /** Of code; undefined where it is only indented. */
+  readonly fence?: { readonly marks: string; readonly indent: number }
+}
 
 /** Lines of an item are indented by that many columns. */
 interface Open {
@@ -116,7 +118,7 @@ export class BlockParser {
 
   #emitMore(text: string): void {
     const { type } = this.#leaf!
-    if (type === 'fence' || type === 'indented') return this.#emit({ type: 'code', text })
+    if (type === 'code') return this.#emit({ type, text })
     if (type !== 'heading') return this.#emit({ type: 'text', text })
     // Marks at the end of a heading are no part of it.
     const all = this.#held + text
@@ -138,7 +140,7 @@ export class BlockParser {
     }
     this.#isDecided = false
     const type = this.#leaf?.type
-    if (type === 'fence' || type === 'indented') this.#emit({ type: 'code', text: ending })
+    if (type === 'code') this.#emit({ type, text: ending })
     else if (type === 'heading') {
       this.#held = ''
       this.#closeLeaf()
@@ -166,21 +168,23 @@ export class BlockParser {
       matched++
     }
     const isAll = matched === this.#containers.length
-    if (isAll && this.#leaf?.type === 'fence') return this.#continueCode(this.#leaf, rest, isWhole)
+    if (isAll && this.#leaf?.fence !== undefined) return this.#continueCode(this.#leaf.fence, rest, isWhole)
     if (isAll && this.#head !== undefined && /^[ \t]*[|:-][ \t|:-]*$/.test(rest)) {
       if (!isWhole) return undefined
       const alignments = delimiterRow(rest)
       const head = splitRow(this.#head)
-      if (alignments?.length === head.length) return () => this.#beginTable(head, alignments)
+      if (alignments?.length === head.length) {
+        return () => {
+          this.#head = undefined
+          this.#closeLeaf()
+          this.#openLeaf({ type: 'table' }, { type: 'table-begin', head, alignments })
+        }
+      }
     }
     return this.#startBlocks(rest, isWhole, matched)
   }
 
-  #continueCode(
-    { marks, indent }: Extract<Leaf, { type: 'fence' }>,
-    rest: string,
-    isWhole: boolean,
-  ): Decision {
+  #continueCode({ marks, indent }: NonNullable<Leaf['fence']>, rest: string, isWhole: boolean): Decision {
     const [, closing] = /^ {0,3}(`*|~*)[ \t]*$/.exec(rest) ?? []
     if (closing !== undefined && (closing === '' || closing[0] === marks[0])) {
       if (!isWhole) return undefined
@@ -206,10 +210,9 @@ export class BlockParser {
       const goesOn = isParagraph && opened.length === 0
       if (indent > 3) {
         if (goesOn) return () => this.#continueText(text)
-        const isSame = this.#leaf?.type === 'indented' && isAll && opened.length === 0
-        if (isSame) return () => this.#content(rest)
+        if (this.#leaf?.type === 'code' && isAll && opened.length === 0) return () => this.#content(rest)
         return begin(() => {
-          this.#openLeaf({ type: 'indented' }, { type: 'code-begin', fence: undefined })
+          this.#openLeaf({ type: 'code' }, { type: 'code-begin', fence: undefined })
           this.#content(rest)
         })
       }
@@ -234,7 +237,7 @@ export class BlockParser {
         if (!isWhole) return 'line'
         return begin(() => {
           const fence = { marks, info: info.trim() }
-          this.#openLeaf({ type: 'fence', marks, indent }, { type: 'code-begin', fence })
+          this.#openLeaf({ type: 'code', fence: { marks, indent } }, { type: 'code-begin', fence })
         })
       }
       if (/^(?:(?:\*[ \t]*)+|(?:_[ \t]*)+|(?:-[ \t]*)+)$/.test(text)) {
@@ -285,7 +288,7 @@ export class BlockParser {
   }
 
   #text(line: string): () => void {
-    if (this.#leaf?.type === 'fence') return () => this.#content(line)
+    if (this.#leaf?.fence !== undefined) return () => this.#content(line)
     if (this.#leaf?.type === 'paragraph') return () => this.#continueText(line.trimStart())
     return () => {
       this.#releaseHead()
@@ -311,11 +314,6 @@ export class BlockParser {
     }
     this.#emit({ type: 'text', text: `${head}\n` })
   }
-  #beginTable(head: readonly string[], alignments: readonly Alignment[]): void {
-    this.#head = undefined
-    this.#closeLeaf()
-    this.#openLeaf({ type: 'table' }, { type: 'table-begin', head, alignments })
-  }
 
   #open(next: Open): void {
     if (next.container.kind === 'quote') this.#lists[this.#containers.length] = undefined
@@ -331,7 +329,7 @@ export class BlockParser {
     const type = this.#leaf?.type
     this.#leaf = undefined
     if (type === 'paragraph' || type === 'heading') this.#emit({ type: 'text-end' })
-    else if (type === 'fence' || type === 'indented') this.#emit({ type: 'code-end', isClosed })
+    else if (type === 'code') this.#emit({ type: 'code-end', isClosed })
     else if (type === 'table') this.#emit({ type: 'table-end' })
   }
   #closeTo(depth: number): void {
