@@ -7,7 +7,6 @@ import { FileError, ModelgateError } from '../errors.ts'
 import { cannotWrite, shownPath, systemCode, writeError } from './file-error.ts'
 import { cutBytes, damagedName } from './file-name.ts'
 import { findTarget, makeFolder, placeFile, type FileTarget, type TargetOptions } from './write-target.ts'
-import type { SavedFile } from '../events/text.ts'
 
 export interface WrittenFile {
   /** As given, or another name in the same folder; for rescued content absolute, in the rescue folder. */
@@ -279,22 +278,14 @@ export async function openRescueFile(
   }
 }
 
-export interface TextFile {
-  readonly path: string
-  /** The last call. @throws FileError; leaves nothing behind */
-  commit(text: string): Promise<SavedFile & Pick<WrittenFile, 'rescued'>>
-  discard(): Promise<void>
-}
+export type TextFile = Awaited<ReturnType<typeof openTextFile>>
 
-export async function openTextFile(
-  context: FileContext,
-  path: string,
-  options: WriteOptions,
-): Promise<TextFile> {
+export async function openTextFile(context: FileContext, path: string, options: WriteOptions) {
   const file = await openAtomicFile(context, path, options)
   return {
     path,
-    async commit(text) {
+    /** The last call. @throws FileError; leaves nothing behind */
+    async commit(text: string) {
       await file.write(text)
       return { ...(await file.commit()), mime_type: 'text/plain' }
     },

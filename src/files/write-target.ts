@@ -37,27 +37,14 @@ export interface TargetOptions {
   readonly mode?: number
 }
 
-export interface FileTarget extends Required<Omit<TargetOptions, 'mode'>> {
-  readonly kind: 'file'
-  readonly path: string
-  /** The resolved folder, so that a symbolic link created later cannot redirect the write. */
-  readonly folder: string
-  readonly name: string
-  readonly mode: number | undefined
-}
+export type FileTarget = Extract<Awaited<ReturnType<typeof findTarget>>, { readonly kind: 'file' }>
 
-/** A device, or an open pipe that the system names (`/dev/stdout`, `>(gzip)`), which cannot be replaced. */
-interface StreamTarget {
-  readonly kind: 'stream'
-  readonly path: string
-  readonly location: string
-}
-
+/** A stream is a device, or an open pipe that the system names (`/dev/stdout`, `>(gzip)`), which cannot be replaced. */
 export async function findTarget(
   context: FileContext,
   path: string,
   { force, numbered = false, mode }: TargetOptions,
-): Promise<FileTarget | StreamTarget> {
+) {
   const badName = fileNameProblem(path)
   if (badName !== undefined) throw badName
   const location = resolve(context.cwd, path)
@@ -68,7 +55,7 @@ export async function findTarget(
   }
   // A named pipe loses what is written when its reader goes, and cannot be asked before.
   const isOpenPipe = existing?.isFIFO() && /^\/(dev\/(fd\/|std)|proc\/)/.test(location)
-  if (isOpenPipe || existing?.isCharacterDevice()) return { kind: 'stream', path, location }
+  if (isOpenPipe || existing?.isCharacterDevice()) return { kind: 'stream', path, location } as const
   if (existing !== undefined && !existing.isFile()) {
     const message = `${shownPath(path)} cannot be written: it is not a regular file.`
     throw new FileError('not_a_file', message, { hint: 'Name another file.' })
@@ -77,12 +64,13 @@ export async function findTarget(
   return {
     kind: 'file',
     path,
+    // Resolved, so that a symbolic link created later cannot redirect the write.
     folder: await realFolder(dirname(location), path),
     name: basename(location),
     force,
     numbered,
     mode: mode ?? (existing && existing.mode & 0o777),
-  }
+  } as const
 }
 
 async function look(location: string, path: string) {
