@@ -2,13 +2,7 @@ import { openContainer, type Shape } from './containers.ts'
 import type { MediaKind } from './media-file.ts'
 import { sniffMediaType } from './media-type.ts'
 
-export interface ImageInfo {
-  readonly format: ImageFormat
-  readonly mediaType: `image/${ImageFormat}`
-  readonly width: number
-  readonly height: number
-  readonly hasAlpha: boolean
-}
+export type ImageInfo = NonNullable<ReturnType<typeof imageInfoOf>>
 
 type ImageFormat = 'png' | 'jpeg' | 'webp' | 'gif'
 
@@ -23,10 +17,10 @@ export function readImageInfo(head: Uint8Array): ImageInfo | undefined {
   return imageInfoOf(mediaType, container.shape)
 }
 
-export function imageInfoOf(mediaType: string, { width, height, hasAlpha }: Shape): ImageInfo | undefined {
+export function imageInfoOf(mediaType: string, { width, height, hasAlpha }: Shape) {
   if (width === null || height === null || hasAlpha === undefined) return undefined
   const format = formatOf(mediaType) as ImageFormat
-  return { format, mediaType: `image/${format}`, width, height, hasAlpha }
+  return { format, mediaType: `image/${format}` as const, width, height, hasAlpha }
 }
 
 export interface ImageFacts {

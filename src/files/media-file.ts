@@ -40,10 +40,7 @@ export type SavedMedia<Facts> = Facts &
 
 export type MediaFile<Facts> = ReturnType<typeof writeMedia<Facts>>
 
-export interface MediaWriter<Saved> extends Omit<
-  MediaFile<unknown>,
-  'commit' | 'noun' | 'integrity' | 'restart'
-> {
+export interface MediaWriter<Saved> extends Pick<MediaFile<unknown>, 'write' | 'commitDamaged' | 'discard'> {
   commit(isFramed?: boolean): Promise<Saved>
 }
 

@@ -1,14 +1,10 @@
 import type { ErrorFacts } from '../errors.ts'
 import { shellWord } from './file-error.ts'
 
-/** As the words of a call, and in a text as a line to paste into a shell. */
-export interface NextCommand {
-  readonly words: readonly string[]
-  toString(): string
-}
+export type NextCommand = ReturnType<typeof nextCommand>
 
-/** @param words the whole call, the program's name first */
-export function nextCommand(words: readonly string[]): NextCommand {
+/** In a text a line to paste into a shell. @param words the whole call, the program's name first */
+export function nextCommand(words: readonly string[]) {
   return { words, toString: () => words.map(shellWord).join(' ') }
 }
 
