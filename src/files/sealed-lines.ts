@@ -55,11 +55,7 @@ const cancel = 0x18
  * keeps whole. @param line with its newline @throws the error of the system, `ENOENT` where there is no folder
  */
 export function appendLine(path: string, line: string, isSynced: boolean): void {
-  const descriptor = fs.openSync(
-    path,
-    fs.constants.O_RDWR | fs.constants.O_APPEND | fs.constants.O_CREAT,
-    0o600,
-  )
+  const descriptor = fs.openSync(path, 'a+', 0o600)
   try {
     const { size } = fs.fstatSync(descriptor)
     const last = Buffer.alloc(1)
