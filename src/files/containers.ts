@@ -53,14 +53,11 @@ class ImageContainer implements Container {
   found: Shape | null = null
   readonly #name: string
   readonly #parser: PushParser<Integrity>
+  readonly add = (bytes: Uint8Array): void => this.#parser.add(bytes)
 
   constructor(name: string, walk: Walk) {
     this.#name = name
     this.#parser = new PushParser(walk(this))
-  }
-
-  add(bytes: Uint8Array): void {
-    this.#parser.add(bytes)
   }
 
   integrity(): Integrity {
@@ -231,10 +228,7 @@ class IsoContainer implements Container {
   #hasFragments = false
   #lastChunk = 0
   readonly #parser = new PushParser(this.#boxes(Infinity, true))
-
-  add(bytes: Uint8Array): void {
-    this.#parser.add(bytes)
-  }
+  readonly add = (bytes: Uint8Array): void => this.#parser.add(bytes)
 
   integrity(): Integrity {
     const ended = this.#integrityAtEnd()

@@ -41,13 +41,16 @@ export async function inspectBytes(
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
 ): Promise<FileFacts> {
   const hash = createHash('sha256')
-  const finder = new CredentialFinder()
   const inspector = new FileInspector(signatureBytes)
   let bytes = 0
+  let credentials = false
+  let end = Buffer.alloc(0)
   for await (const piece of pieces) {
     hash.update(piece)
-    finder.add(piece)
     inspector.add(piece)
+    const all = Buffer.concat([end, piece])
+    credentials ||= all.includes(mark)
+    end = Buffer.from(all.subarray(Math.max(0, all.length - mark.length + 1)))
     bytes += piece.length
   }
   const { mediaType, container } = inspector.end()
@@ -58,7 +61,7 @@ export async function inspectBytes(
     mediaType: mediaType === undefined ? undefined : refineZip(mediaType, path),
     ...container.shape,
     integrity: container.integrity(),
-    credentials: finder.isFound,
+    credentials,
   }
 }
 
@@ -103,14 +106,3 @@ export class FileInspector {
  * (C2PA technical specification, "Use of JUMBF"). 20 bytes are in no other place by chance.
  */
 const mark = Buffer.concat([Buffer.from('jumdc2pa'), Buffer.from('00110010800000aa00389b71', 'hex')])
-
-class CredentialFinder {
-  isFound = false
-  #end = Buffer.alloc(0)
-
-  add(bytes: Uint8Array): void {
-    const all = Buffer.concat([this.#end, bytes])
-    this.isFound ||= all.includes(mark)
-    this.#end = Buffer.from(all.subarray(Math.max(0, all.length - mark.length + 1)))
-  }
-}
