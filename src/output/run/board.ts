@@ -137,13 +137,8 @@ export class RunBoard {
       ...this.#costText(),
       `${made}${limit === null ? '' : ` of ${limit}`} created`,
     ]
-    let line = ''
-    for (const part of parts) {
-      const longer = line === '' ? part : `${line}${gap}${part}`
-      if (longer.length > width) break
-      line = longer
-    }
-    return line === '' ? shortened(parts[0]!, width) : line
+    while (parts.length > 1 && parts.join(gap).length > width) parts.pop()
+    return shortened(parts.join(gap), width)
   }
 
   #costText(): string[] {
