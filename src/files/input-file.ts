@@ -180,15 +180,10 @@ export async function consumeInput(
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const onAbort = () => reject(context.signal.reason)
   context.signal.addEventListener('abort', onAbort, { once: true })
-  const timers = steps.map(({ afterMs, act }) =>
-    context.clock.timer(afterMs, () => {
-      try {
-        act()
-      } catch (error) {
-        reject(error)
-      }
-    }),
-  )
+  const timers = steps.map(({ afterMs, act }) => {
+    const attempt = async () => act()
+    return context.clock.timer(afterMs, () => void attempt().catch(reject))
+  })
   const endSilence = () => {
     for (const timer of timers) timer.cancel()
   }
