@@ -7,12 +7,12 @@ import { createGrowingText } from '../growing-text.ts'
 import { billedOf, OutputClosed, saysNotCharged, type ModelgateError } from '../errors.ts'
 import type { Citation, CostEstimate, Usage } from '../events/text.ts'
 import type { OutputEvent, OutputDocument } from '../events/documents.ts'
-import type { VideoEvent } from '../events/video.ts'
+import type { SavedVideo, VideoEvent } from '../events/video.ts'
 import type { Screen } from './screen.ts'
 import type { ProgressEvent } from './job-progress.ts'
 import type { Gate } from './gate.ts'
 import { imageLabel, previewLabel } from '../events/format-image.ts'
-import type { ImageUsage } from '../events/image.ts'
+import type { ImageUsage, SavedImage } from '../events/image.ts'
 import { isDeeperThan, maxJsonDepth } from '../json.ts'
 
 export interface Notices {
@@ -126,12 +126,13 @@ const notices: Texts = {
   'prompt-block': ({ reason, message }) =>
     `prompt blocked (${reason})${message === null ? '' : `: ${message}`}`,
   'file-save': ({ file }) => `saved ${file.path} (${file.bytes} bytes)`,
-  'image-save': savedText,
+  'image-save': (event) =>
+    `${imageLabel(event)}${event.file.existing ? ' exists' : ''}: ${savedText(event.file)}`,
   'image-partial': (event) =>
     `${imageLabel(event)}: ${previewLabel(event)}${event.file === null ? '' : ` in ${event.file.path}`}`,
   'image-link': ({ link }) =>
     `image ${link.index}: link expires at ${new Date(link.expires_at * 1000).toISOString()}`,
-  'video-save': savedVideoText,
+  'video-save': ({ index, file }) => `video ${index}: ${savedText(file)}`,
   'image-data': (event) => (event.partial ? undefined : `image (${event.mime_type})`),
 }
 
@@ -203,16 +204,10 @@ function shortJson(value: unknown): string {
   return isDeeperThan(value, maxJsonDepth) ? '…' : (JSON.stringify(value) ?? '')
 }
 
-function savedText(event: Extract<OutputEvent, { type: 'image-save' }>): string {
-  const { width, height, format, bytes, existing } = event.file
-  const size = width === null ? '' : `${width}x${height} `
-  return `${imageLabel(event)}${existing ? ' exists' : ''}: ${size}${format}, ${bytes} bytes`
-}
-
-function savedVideoText({ index, file }: Extract<VideoEvent, { type: 'video-save' }>): string {
-  const { width, height, format, seconds, bytes } = file
+function savedText({ width, height, format, bytes, ...file }: SavedImage | SavedVideo): string {
   const size = width === null || height === null ? '' : `${width}x${height} `
-  return `video ${index}: ${size}${format}, ${seconds === null ? '' : `${oneDecimal(seconds)} s, `}${bytes} bytes`
+  const time = 'seconds' in file && file.seconds !== null ? `${oneDecimal(file.seconds)} s, ` : ''
+  return `${size}${format}, ${time}${bytes} bytes`
 }
 
 function lookUpText(event: Extract<VideoEvent, { type: 'poll-fail' }>): string {
