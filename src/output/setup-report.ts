@@ -4,6 +4,7 @@ import { gap, linesText, oneLine, padded, shortened, tabbedText, type Columns } 
 import { wrap, cellsOf } from './line-breaks.ts'
 import { shellWord } from '../files/file-error.ts'
 import type { SettingEntry } from '../events/setting.ts'
+import { counted } from '../quantities.ts'
 
 const signs = {
   ok: ['✓', 'success'],
@@ -36,8 +37,8 @@ export function checkLine(
 
 export function summaryLine(checks: readonly Check[]): string {
   const count = (verdict: Check['verdict'], noun: string) => {
-    const number = checks.filter((check) => check.verdict === verdict).length
-    return number === 0 ? [] : [`${number} ${noun}${number === 1 ? '' : 's'}`]
+    const { length } = checks.filter((check) => check.verdict === verdict)
+    return length === 0 ? [] : [counted(length, noun)]
   }
   const problems = [...count('failed', 'problem'), ...count('warning', 'warning')]
   return problems.length === 0 ? 'No problems found.' : `${problems.join(', ')}.`

@@ -60,10 +60,10 @@ function taskLine({ instance, outcome, error, ...task }: Event<'task-end'>): Run
 }
 
 function summaryLine({ done, failed, unknown, took_s: took }: WorkerDocument): RunLine {
-  const others = [
+  const parts = [
+    `${done} done`,
     ...(failed === 0 ? [] : [`${failed} failed`]),
     ...(unknown === 0 ? [] : [`${unknown} of unknown outcome`]),
   ]
-  const all = [`${done} done`, ...others].join(', ')
-  return { text: `${all}, in ${clockTime(took)}`, tone: 'plain' }
+  return { text: `${parts.join(', ')}, in ${clockTime(took)}`, tone: 'plain' }
 }
