@@ -13,6 +13,8 @@ import { outputVersion } from '../events/version.ts'
 import { fetchModels } from '../gateway/model-list.ts'
 import { settle, type Call, type Outcome } from './operation.ts'
 
+const head = { version: outputVersion, command: 'models' } as const
+
 /** What is known of models without asking a gateway. @param id undefined for all @param warnings why not the gateway's */
 export function describeModels(
   id: string | undefined,
@@ -20,29 +22,29 @@ export function describeModels(
   now: number,
   warnings: readonly string[] = [],
 ): ModelsDocument {
-  const facts = { gateway: null, request_id: null, warnings }
-  if (id === undefined) {
-    return documentOf(
-      knownModels(configured).map((model) => describe(model, now)),
-      facts,
-    )
-  }
-  const model = modelCalled(id, configured)
-  const nearest = nearestModel(model, configured) ?? null
-  return documentOf([{ ...describe(model, now), nearest, endpoints: limitsOf(model.family) }], facts)
+  const known = id === undefined ? knownModels(configured) : [modelCalled(id, configured)]
+  const models = known.map((model) => ({
+    ...describe(model, now),
+    // Of one that is asked for also the limits of a model of no family.
+    ...(id !== undefined && {
+      nearest: nearestModel(model, configured) ?? null,
+      endpoints: limitsOf(model.family),
+    }),
+  }))
+  return { ...head, gateway: null, models, request_id: null, warnings }
 }
 
 export async function listModels(call: Call, configured: ModelFamilies): Promise<Outcome<ModelsDocument>> {
   const { gateway, listener, context } = call
   let document: ModelsDocument | undefined
   const work = async () => {
-    listener.event({ type: 'start', version: outputVersion, command: 'models', model: null })
-    const { models, requestId, isCut } = await fetchModels(gateway, listener.raw)
+    listener.event({ type: 'start', ...head, model: null })
+    const { models: sent, requestId, isCut } = await fetchModels(gateway, listener.raw)
     const now = context.clock.now()
-    const entries = models.map((model) => describe(modelCalled(model.id, configured), now, model.listed))
+    const models = sent.map((model) => describe(modelCalled(model.id, configured), now, model.listed))
     const warnings = isCut ? ['The gateway lists more models than are shown.'] : []
-    document = documentOf(entries, { gateway: gateway.baseUrl.href, request_id: requestId, warnings })
-    for (const model of entries) listener.event({ type: 'model-list', model })
+    document = { ...head, gateway: gateway.baseUrl.href, models, request_id: requestId, warnings }
+    for (const model of models) listener.event({ type: 'model-list', model })
     for (const message of warnings) listener.event({ type: 'warning-add', message })
   }
   // Reading a list costs nothing, whatever came of it.
@@ -52,14 +54,6 @@ export async function listModels(call: Call, configured: ModelFamilies): Promise
     () => document,
     (error) => error.amend({ billed: 'no' }),
   )
-}
-
-function documentOf(
-  models: readonly ModelEntry[],
-  facts: Pick<ModelsDocument, 'gateway' | 'request_id' | 'warnings'>,
-): ModelsDocument {
-  const { gateway, request_id, warnings } = facts
-  return { version: outputVersion, command: 'models', gateway, models, request_id, warnings }
 }
 
 function describe(model: Model, now: number, listed: ModelEntry['listed'] = null): ModelEntry {
