@@ -44,6 +44,9 @@ export class ImageResults extends MediaResults<ImageDocument> {
   readonly doubts = new Set<number>()
   /** New and existing. */
   readonly unreported: Map<number, SavedImage>
+  readonly count: number
+  /** As many as were requested, or as one request can produce: no gateway may fill a folder. */
+  readonly maxKept: number
 
   constructor(
     { context, listener }: Pick<Call, 'context' | 'listener'>,
@@ -54,6 +57,8 @@ export class ImageResults extends MediaResults<ImageDocument> {
     this.request = request
     this.#clock = context.clock
     this.unreported = new Map(request.existing.map(({ index, file }) => [index, file]))
+    this.count = request.wanted.length + request.existing.length
+    this.maxKept = Math.max(request.wanted.length, maxImages)
   }
 
   document(): ImageDocument {
@@ -75,15 +80,6 @@ export class ImageResults extends MediaResults<ImageDocument> {
   numberAt(position: number): number {
     const { wanted } = this.request
     return wanted[position] ?? Math.max(...wanted) + position - wanted.length + 1
-  }
-
-  /** As many as were requested, or as one request can produce: no gateway may fill a folder. */
-  get maxKept(): number {
-    return Math.max(this.request.wanted.length, maxImages)
-  }
-
-  get count(): number {
-    return this.request.wanted.length + this.request.existing.length
   }
 
   doubt(index: number, message: string): void {
@@ -196,29 +192,23 @@ export function createImageWriters(
   { force = false, savePartials, relay }: ImagePlan,
   viewer: ImageViewer | undefined,
 ) {
-  const { request } = results
+  const { request, count, maxKept } = results
   const { outputs, wanted } = request
-  const kept = results.maxKept
-  const { count } = results
+  const toStream = outputs.toStandardOutput
   let partialCount = 0
 
   const pathFor = (index: number, partial?: number) => (extension: string) =>
     outputs.pathFor({ index, extension, id: redactor.text(results.requestId ?? ''), partial })
 
-  const openFile = (index: number) =>
-    openMediaFile(context, imageKind, {
-      pathFor: pathFor(index),
-      force,
-      rescueFolder,
-      renamed(planned, saved) {
-        // A generated name may be replaced without a warning.
-        if (!outputs.isAutomatic) results.warn(`${planned} was taken meanwhile; the image is in ${saved}.`)
-      },
-    })
+  const renamed = (planned: string, saved: string) => {
+    // A generated name may be replaced without a warning.
+    if (!outputs.isAutomatic) results.warn(`${planned} was taken meanwhile; the image is in ${saved}.`)
+  }
 
   const openImage = (index: number): DownloadWriter => {
-    const toStream = outputs.toStandardOutput
-    const file = toStream ? streamMedia(context, imageKind, { rescueFolder }) : openFile(index)
+    const file = toStream
+      ? streamMedia(context, imageKind, { rescueFolder })
+      : openMediaFile(context, imageKind, { pathFor: pathFor(index), force, rescueFolder, renamed })
     const content: Uint8Array[] = []
     return {
       ...file,
@@ -262,7 +252,7 @@ export function createImageWriters(
   }
 
   const openPreview = (index: number, partial: number): ImageWriter => {
-    const isKept = savePartials === true && ++partialCount <= kept * maxPartialImages
+    const isKept = savePartials === true && ++partialCount <= maxKept * maxPartialImages
     const chunks: Uint8Array[] = []
     return {
       ...discarding,
@@ -282,9 +272,9 @@ export function createImageWriters(
   /** Several images on standard output would be unusable, and a reply must not fill the folder. */
   const isLeftOut = (position: number) => {
     results.total = Math.max(results.total, position + 1)
-    if (position >= kept) return true
+    if (position >= maxKept) return true
     const index = results.numberAt(position)
-    if (!outputs.toStandardOutput || index === wanted[0]) return false
+    if (!toStream || index === wanted[0]) return false
     results.warn(`Image ${index} was not requested and is not written: -o - takes one image.`)
     return true
   }
@@ -302,7 +292,7 @@ export function createImageWriters(
     },
     async flush() {
       // With -o - and --raw what writes the bytes already waits for standard output.
-      if (!outputs.toStandardOutput && relay === undefined) await listener.flush()
+      if (!toStream && relay === undefined) await listener.flush()
     },
     async received({ index: position, revised_prompt: prompt }) {
       const number = results.numberAt(position)
