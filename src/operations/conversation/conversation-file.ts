@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { basename, dirname, join, resolve } from 'node:path'
 import { Document, isNode, LineCounter, parseDocument } from 'yaml'
 import type { FileContext } from '../../context.ts'
@@ -48,8 +48,9 @@ export async function openConversationFile(
       const location = resolve(cwd, current)
       const lock = join(dirname(location), `.${basename(location)}.lock`)
       // One writer at a time. The write itself reports a folder that cannot be written.
-      const locking = takeLock(lock, { platform, clock, waitMs: lockWaitMs }).catch(() => async () => {})
-      const release = await locking
+      const release = await takeLock(lock, { platform, clock, waitMs: lockWaitMs }).catch(
+        () => async () => {},
+      )
       try {
         const found = await readText(context, current).catch((error: unknown) =>
           asModelgateError(error, false),
@@ -145,8 +146,7 @@ export function formatConversation(conversation: Conversation, path: string): st
 
 /** Of the messages that a response stands for, and of where it is kept: it finds edits, and keeps nothing secret. */
 function digestOf(gateway: string | undefined, messages: readonly unknown[]): string {
-  const text = JSON.stringify([gateway, ...messages])
-  return createHash('sha256').update(text).digest('hex').slice(0, 16)
+  return hash('sha256', JSON.stringify([gateway, ...messages])).slice(0, 16)
 }
 
 const isText = (value: unknown) => value === undefined || typeof value === 'string'

@@ -26,7 +26,7 @@ import {
   type Conversation,
   type Style,
 } from './conversation.ts'
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { shownPath } from '../../files/file-error.ts'
 import { readInputFile } from '../../files/input-file.ts'
 
@@ -77,7 +77,9 @@ export async function prepareRequest(context: FileContext, session: Session, sty
     complete(attachments: readonly Attachment[]) {
       own = messagesOf(style, body)
       const files = attachments.filter((attachment) => attachment.kind === 'file')
-      const paths = new Map(files.flatMap(({ content, path }) => (path ? [[digestOf(content), path]] : [])))
+      const paths = new Map(
+        files.flatMap(({ content, path }) => (path ? [[hash('sha256', content), path]] : [])),
+      )
       added = referToMedia(objectsOf(own), paths)
       if (sent.length > 0) body[messageField[style]] = [...sent, ...own]
     },
@@ -214,10 +216,6 @@ async function contentOf(context: FileContext, { path, sha256, bytes }: MediaRef
   // A pipe is not what was read then.
   const content = await readInputFile(context, path, { pipes: false })
   if (content instanceof ModelgateError) throw lost(content.code, `${shownPath(path)}: ${content.message}`)
-  if (digestOf(content) === sha256) return content
+  if (hash('sha256', content) === sha256) return content
   throw lost('source_changed', `${shownPath(path)}, which has changed since.`)
-}
-
-function digestOf(content: Buffer): string {
-  return createHash('sha256').update(content).digest('hex')
 }
