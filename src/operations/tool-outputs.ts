@@ -62,15 +62,11 @@ export function functionResponses(contents: unknown, outputs: readonly ToolOutpu
     text: undefined as string | undefined,
   }))
   for (const { call, text } of outputs) {
-    const open = calls.filter((candidate) => candidate.text === undefined)
-    const answered = open.find(({ id }) => id === call) ?? open.find(({ name }) => name === call)
+    const meant = calls.filter(({ id, name }) => id === call || name === call)
+    const open = meant.filter((candidate) => candidate.text === undefined)
+    const answered = open.find(({ id }) => id === call) ?? open[0]
     if (answered !== undefined) answered.text = text
-    else if (calls.some(({ id, name }) => id === call || name === call)) throw answeredTwice(call)
-    else
-      throw notCalled(
-        call,
-        calls.map(({ id, name }) => (id === undefined ? name : `${name} (${id})`)),
-      )
+    else throw meant.length > 0 ? answeredTwice(call) : notCalled(call, calls)
   }
   const parts = calls.flatMap(({ id, name, text }) =>
     text === undefined ? [] : [functionResponse(id, name, text)],
@@ -101,9 +97,10 @@ function answeredTwice(call: string): UsageError {
   return new UsageError(`${JSON.stringify(call)} is answered twice.`)
 }
 
-function notCalled(call: string, calls: readonly string[]): UsageError {
+function notCalled(call: string, calls: readonly { id: string | undefined; name: string }[]): UsageError {
   const isEmpty = calls.length === 0
-  const known = isEmpty ? 'it has no function calls' : `its last calls are ${calls.join(', ')}`
+  const names = calls.map(({ id, name }) => (id === undefined ? name : `${name} (${id})`))
+  const known = isEmpty ? 'it has no function calls' : `its last calls are ${names.join(', ')}`
   return new UsageError(`nothing in the conversation calls ${JSON.stringify(call)}; ${known}.`, {
     code: 'invalid_request',
     hint: isEmpty ? "Give the conversation, the model's own message included, with --history." : undefined,
