@@ -36,10 +36,10 @@ import {
   type NamedJob,
   type WaitLimits,
 } from './jobs.ts'
-import { promptOf, type Call, type Outcome } from './operation.ts'
+import type { Call, Outcome } from './operation.ts'
 
 /** Starts a response. Streamed, the answer is emitted as it arrives; else only if it is complete already. */
-export async function startBackground(
+export function startBackground(
   call: Call,
   request: TextRequest,
   plan: TextPlan & CreatePlan & WaitLimits,
@@ -48,20 +48,11 @@ export async function startBackground(
   const run = beginAnswer(call, request, plan)
   const place: StreamPlace = { id: undefined, after: -1 }
   const work = async () => {
-    run.begin()
     const wire = textGatewayRequest(gateway, request)
-    const { command, model, body, answerSchema } = request
-    const facts = {
-      kind: 'response',
-      command,
-      model: model ?? '',
-      prompt: promptOf(body) ?? '',
-      base_url: gateway.baseUrl.href,
-      request: body,
-      idempotency_key: wire.idempotencyKey!,
-      checks_schema: answerSchema !== undefined,
-    } as const
-    await createJob(call, plan, facts, run.warn, async ({ stored, onReplyBytes, created }) => {
+    const { idempotencyKey } = wire
+    const checksSchema = request.answerSchema !== undefined
+    const asked = { ...request, kind: 'response', idempotencyKey, checksSchema } as const
+    await createJob(call, plan, asked, run.warn, async ({ stored, onReplyBytes, created }) => {
       const job = responseJob(call, run, plan, place, stored)
       const sent = { ...wire, onReplyBytes }
       if (request.streamed) return await job.follow(false, sent, created)
@@ -89,33 +80,28 @@ export interface WaitForResponsePlan extends TextPlan, WaitLimits {
 }
 
 /** Waits for a response that was started earlier, and emits its answer. */
-export async function waitForResponse(call: Call, named: NamedJob<'response'>, plan: WaitForResponsePlan) {
-  const { answerSchema, warnings, after } = plan
+export function waitForResponse(call: Call, named: NamedJob<'response'>, plan: WaitForResponsePlan) {
+  const { answerSchema, warnings, after, streamed } = plan
   const isRest = after >= 0
-  const place = { id: named.id, after }
-  const { run, job } = resume(call, named, plan, place, { command: 'wait', answerSchema, warnings, isRest })
-  const work = async () => {
-    run.begin()
-    if (plan.streamed) await job.follow(isRest, responseStream(call.gateway, named.id, after))
+  const facts = { command: 'wait', answerSchema, warnings, isRest } as const
+  return continueResponse(call, named, plan, after, facts, async (run, job) => {
+    if (streamed) await job.follow(isRest, responseStream(call.gateway, named.id, after))
     else {
       await job.take(await job.ended())
       run.decoder.finish(false)
     }
     await run.finish()
-  }
-  return run.settle(work, (error) => withResume(call, place, plan, error))
+  })
 }
 
 /** A gateway may take this long to stop a response that it has cancelled. */
 const cancellationMs = 30_000
 
 /** Cancels a response, and reports how it ended. */
-export async function cancelBackground(call: Call, named: NamedJob<'response'>, plan: TextPlan & WaitLimits) {
+export function cancelBackground(call: Call, named: NamedJob<'response'>, plan: TextPlan & WaitLimits) {
   const facts = { command: 'cancel', warnings: [], isSilent: true } as const
-  const place = { id: named.id, after: -1 }
-  const { run, job } = resume(call, named, { ...plan, pollIntervalS: undefined }, place, facts)
-  const work = async () => {
-    run.begin()
+  const own = { ...plan, pollIntervalS: undefined }
+  return continueResponse(call, named, own, -1, facts, async (run, job) => {
     const first = await cancelResponse(call.gateway, named.id)
     const deadlineMs = plan.deadlineMs ?? call.context.clock.monotonic() + cancellationMs
     const report = isFinal(first.state) ? first : await job.ended({ first, deadlineMs })
@@ -123,20 +109,25 @@ export async function cancelBackground(call: Call, named: NamedJob<'response'>, 
     if (report.state !== 'cancelled') {
       run.warn(`The response ${report.id} had ended before it could be cancelled.`)
     }
-  }
-  return await run.settle(work, (error) => withResume(call, place, plan, error))
+  })
 }
 
-function resume(
+function continueResponse(
   call: Call,
   { id, stored }: NamedJob<'response'>,
   plan: TextPlan & WaitLimits,
-  place: StreamPlace,
+  after: number,
   facts: Omit<AnswerFacts, 'id' | 'model' | 'createDecoder'>,
+  work: (run: TextRun, job: ReturnType<typeof responseJob>) => Promise<void>,
 ) {
   const model = stored?.record.model || null
   const run = beginAnswer(call, { ...facts, id, model, createDecoder: createResponseDecoder }, plan)
-  return { run, job: responseJob(call, run, plan, place, stored) }
+  const place = { id, after }
+  const job = responseJob(call, run, plan, place, stored)
+  return run.settle(
+    () => work(run, job),
+    (error) => withResume(call, place, plan, error),
+  )
 }
 
 /** A background response, with its record on this machine. */

@@ -17,7 +17,7 @@ import { countOf, objectOf } from '../json.ts'
 import type { AnswerSchema } from './answer-schema.ts'
 import type { PreparedRequest } from './conversation/conversation-session.ts'
 import { settle, type Body, type Call, type Outcome } from './operation.ts'
-import { createImageSaver, type ImageData, type ImageSaver } from './text-images.ts'
+import type { ImageData, ImageSaver } from './text-images.ts'
 
 export interface TextRequest {
   readonly command: 'generate' | 'respond'
@@ -91,10 +91,11 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
     warnings.push(message)
     listener.event({ type: 'warning-add', message })
   }
-  // Loaded on demand: most replies contain no image.
+  const arrived: ImageData[] = []
   let images: ImageSaver | undefined
-  const saveImage = (image: ImageData) => {
-    images ??= createImageSaver(call, {
+  const saveImages = async () => {
+    // Most replies contain no image.
+    images ??= (await import('./text-images.ts')).createImageSaver(call, {
       folder,
       responseId() {
         const { response_id: id } = decoder.result()
@@ -106,7 +107,7 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
       },
       onWarning: warn,
     })
-    images.add(image)
+    await images.save(arrived.splice(0))
   }
   const decoder = facts.createDecoder({
     keepResponse: keepsResponse,
@@ -115,8 +116,9 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
     isRest: isRest === true,
     emit(event: TextEvent) {
       if (isSilent) return
-      if (event.type === 'image-data') saveImage(event)
-      else listener.event(event)
+      if (event.type !== 'image-data') listener.event(event)
+      // The whole image follows a preview.
+      else if (!event.partial) arrived.push(event)
     },
   })
   const document = (): TextDocument => {
@@ -145,7 +147,7 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
   const receiver: TextReceiver = {
     raw: listener.raw,
     async flush() {
-      await images?.saved()
+      if (arrived.length > 0) await saveImages()
       await listener.flush()
     },
     replied(id) {
@@ -157,16 +159,12 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
     decoder,
     receiver,
     reply,
-    begin(): void {
-      listener.event({ type: 'start', version: outputVersion, command, model })
-      for (const message of facts.warnings) warn(message)
-    },
     warn,
     /** Reports the state of a response for which there is no answer yet that says so. */
     saw: (state: ResponseState) => void (seen = state),
     /** Checks an answer that has come whole. @throws ModelgateError for what is wrong with it */
     async finish(): Promise<void> {
-      await images?.saved()
+      if (arrived.length > 0) await saveImages()
       const result = decoder.result()
       checkFinish(result, strict, warn)
       await answerSchema?.check(result.text)
@@ -174,22 +172,23 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
       const unsaved = images?.failure(hasWords)
       if (unsaved !== undefined) throw unsaved
     },
-    settle: (
+    settle(
       work: () => Promise<void>,
       amend: (error: ModelgateError) => ModelgateError,
-    ): Promise<Outcome<TextDocument>> =>
-      settle(
-        call,
-        () =>
-          work().finally(() => {
-            const whole = reply()
-            if (whole !== undefined) listener.reply?.(whole)
-          }),
-        document,
-        // A failed write does not change that the answer was generated, and billed.
-        (error) =>
-          amend(hasReplied && error.exit === 'io' ? error.amend({ billed: 'yes', ...error.facts }) : error),
-      ),
+    ): Promise<Outcome<TextDocument>> {
+      const begin = async () => {
+        listener.event({ type: 'start', version: outputVersion, command, model })
+        for (const message of facts.warnings) warn(message)
+        await work().finally(() => {
+          const whole = reply()
+          if (whole !== undefined) listener.reply?.(whole)
+        })
+      }
+      // A failed write does not change that the answer was generated, and billed.
+      return settle(call, begin, document, (error) =>
+        amend(hasReplied && error.exit === 'io' ? error.amend({ billed: 'yes', ...error.facts }) : error),
+      )
+    },
   }
 }
 
@@ -202,7 +201,6 @@ export async function generateText(call: Call, request: TextRequest, plan: TextP
   const send = () =>
     streamText(gateway, textGatewayRequest(gateway, { ...request, body }), run.decoder, run.receiver)
   const work = async () => {
-    run.begin()
     await send().catch(async (error: unknown) => {
       const other = error instanceof ModelgateError ? await talk?.instead(error) : undefined
       if (other === undefined) throw error

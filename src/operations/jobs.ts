@@ -18,7 +18,7 @@ import { lookUpResponse, responseInBeginning, type ResponseReport } from '../gat
 import { type JobReport, operationPath } from '../gateway/videos/read-job.ts'
 import { jobInBeginning, lookUpJob } from '../gateway/videos/job-requests.ts'
 import type { WaitOptions } from '../gateway/videos/wait-for-job.ts'
-import type { Call, Redactor } from './operation.ts'
+import { promptOf, type Body, type Call, type Redactor } from './operation.ts'
 import { videoCount } from './video-request.ts'
 
 /** A job by its id on the gateway, with its record on this machine. */
@@ -54,24 +54,41 @@ export interface RecordPlan {
   readonly keepsWords: boolean
 }
 
-type JobFacts = { readonly prompt: string } & Pick<
-  NewJob,
-  'kind' | 'command' | 'model' | 'base_url' | 'request' | 'idempotency_key' | 'checks_schema'
->
+/** What is asked of the gateway, as far as it goes on record. */
+interface AskedJob extends Pick<NewJob, 'kind' | 'command'> {
+  readonly model: string | null
+  readonly body: Body
+  /** Left out, it is that of the body. */
+  readonly prompt?: string
+  readonly idempotencyKey: string | undefined
+  readonly baseUrl?: string
+  readonly checksSchema?: boolean
+}
 
 /** Puts a job on record. A failing disk does not prevent the start, since the id is reported in any case. */
 export async function recordJob(
   { context, gateway }: Call,
   { store, isSandbox, profile, terminal, location, keepsWords }: RecordPlan,
-  { prompt, ...job }: JobFacts,
+  { kind, command, model, body, prompt, idempotencyKey, baseUrl, checksSchema }: AskedJob,
   warn: (reason: string) => void,
   known?: Partial<JobProgress>,
 ): Promise<StoredJob | undefined> {
   try {
-    const output = { ...location, cwd: context.cwd }
-    const rest = { profile, key_digest: digestOfKey(gateway.key), is_sandbox: isSandbox, output }
-    const facts = { ...job, ...rest, ...(terminal === undefined ? {} : { terminal }) }
-    return await store.create(facts, keepsWords ? prompt : undefined, known)
+    const facts: NewJob = {
+      kind,
+      command,
+      model: model ?? '',
+      base_url: baseUrl ?? gateway.baseUrl.href,
+      request: body,
+      idempotency_key: idempotencyKey ?? '',
+      ...(checksSchema === undefined ? {} : { checks_schema: checksSchema }),
+      profile,
+      key_digest: digestOfKey(gateway.key),
+      is_sandbox: isSandbox,
+      output: { ...location, cwd: context.cwd },
+      ...(terminal === undefined ? {} : { terminal }),
+    }
+    return await store.create(facts, keepsWords ? (prompt ?? promptOf(body)) : undefined, known)
   } catch (error) {
     warn(asModelgateError(error, gateway.trace !== undefined).message)
     return undefined
@@ -98,13 +115,13 @@ export interface JobCreation {
 export async function createJob<Result>(
   call: Call,
   plan: CreatePlan,
-  facts: JobFacts & { readonly kind: Exclude<RecordKind, 'image'> },
+  asked: AskedJob & { readonly kind: Exclude<RecordKind, 'image'> },
   warn: (message: string) => void,
   send: (creation: JobCreation) => Promise<Result>,
 ): Promise<Result> {
-  const { kind } = facts
+  const { kind } = asked
   const noun = kind === 'response' ? 'response' : 'job'
-  const stored = await recordJob(call, plan, facts, (reason) =>
+  const stored = await recordJob(call, plan, asked, (reason) =>
     warn(`The ${noun} is not on record on this machine: ${reason} Keep its id.`),
   )
   // If it cannot be opened, the job is still recorded and its id will be reported.

@@ -8,7 +8,7 @@ import { leadTo, type NextCommand } from '../files/next-command.ts'
 import { writeSidecar, type InputDigest } from '../files/sidecar.ts'
 import { download, hintApplies, notFetched } from '../gateway/download/download.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { receiveImages, type ImageReceiver } from '../gateway/images/image-reply.ts'
+import { receiveImages } from '../gateway/images/image-reply.ts'
 import { idempotencyKeyOf } from '../gateway/url.ts'
 import { imageGatewayRequest, type ImagePlan, type ImageRequest } from './image-request.ts'
 import { createImageWriters, ImageResults, type ImageViewer, type ImageWriters } from './image-results.ts'
@@ -19,14 +19,23 @@ import { settle, type Call, type Outcome } from './operation.ts'
 
 /** Generates images, and saves every image or URL in the reply. */
 export async function makeImages(call: Call, request: ImageRequest, plan: ImagePlan, viewer?: ImageViewer) {
-  const { gateway } = call
+  const { gateway, listener } = call
   const results = new ImageResults(call, request)
   const writers = createImageWriters(call, results, plan, viewer)
   const work = async () => {
     for (const message of request.warnings) results.warn(message)
     // Now, because the new images may replace the source files.
     const inputs = plan.sidecar ? await digestSources(request) : []
-    const broken = await receive(call, results, writers.receiver)
+    /** Why the reply broke off; earlier images are among the results. */
+    let broken: ModelgateError | undefined
+    try {
+      const wire = imageGatewayRequest(gateway, request, (sent, total) =>
+        listener.event({ type: 'upload-progress', sent, total }),
+      )
+      results.response = await receiveImages(gateway, wire, writers.receiver)
+    } catch (error) {
+      broken = asModelgateError(error, gateway.trace !== undefined)
+    }
     if (plan.relay !== undefined) {
       await plan.relay.commit().catch((error: unknown) => {
         // An error that there is already is the one to report.
@@ -124,18 +133,6 @@ export function takeExistingImages(
   const document = results.document()
   const warnings = [...document.warnings, 'All files already exist; nothing was sent.']
   return { kind: 'ended', document: { ...document, warnings } }
-}
-
-/** @returns why the reply broke off; earlier images are among the results */
-async function receive({ gateway, listener }: Call, results: ImageResults, receiver: ImageReceiver) {
-  const onProgress = (sent: number, total: number) => listener.event({ type: 'upload-progress', sent, total })
-  try {
-    const request = imageGatewayRequest(gateway, results.request, onProgress)
-    results.response = await receiveImages(gateway, request, receiver)
-    return undefined
-  } catch (error) {
-    return asModelgateError(error, gateway.trace !== undefined)
-  }
 }
 
 /** @throws the reason when no image came, or when it does not say why some are missing */
@@ -256,23 +253,15 @@ export async function recordImages(call: Call, request: ImageRequest, plan: Reco
   // What came in the reply itself cannot be asked for again.
   const made = { ...all, images: all.images.filter(({ url }) => !url.startsWith('data:')) }
   if (made.images.length === 0) return undefined
-  const { expires_at, request_id } = made
-  const job = {
-    kind: 'image',
-    command: request.command,
-    model: made.model ?? '',
-    prompt: request.prompt,
-    base_url: gateway.baseUrl.href,
-    request: request.body,
-    idempotency_key: idempotencyKeyOf(gateway),
-  } as const
+  const { model, expires_at, request_id } = made
+  const asked = { ...request, kind: 'image', model, idempotencyKey: idempotencyKeyOf(gateway) } as const
   const warn = (reason: string) => {
     const addresses = made.images.map(({ url }) => url).join(' ')
     const message = `The images are not on record: ${reason} They have been made: ${addresses}`
     listener.event({ type: 'warning-add', message })
   }
   const id = `image_${randomBytes(5).toString('hex')}`
-  return await recordJob(call, plan, job, warn, { id, state: 'completed', expires_at, request_id, made })
+  return await recordJob(call, plan, asked, warn, { id, state: 'completed', expires_at, request_id, made })
 }
 
 /** Keeps on record what is left to fetch, and forgets the rest. Best effort: the images are as safe as before. */

@@ -1,7 +1,11 @@
 import { join } from 'node:path'
 import type { SavedFile, TextEvent } from '../events/text.ts'
 import { ContractError, ModelgateError } from '../errors.ts'
+import { openAtomicFile } from '../files/atomic-file.ts'
+import { openContainer } from '../files/containers.ts'
 import { shownPath } from '../files/file-error.ts'
+import { safeFileName } from '../files/file-name.ts'
+import { decodeBase64 } from '../files/media-references.ts'
 import { extensionOf, sniffMediaType } from '../files/media-type.ts'
 import type { Call } from './operation.ts'
 
@@ -10,9 +14,9 @@ export type ImageData = Extract<TextEvent, { type: 'image-data' }>
 export type ImageSaver = ReturnType<typeof createImageSaver>
 
 /**
- * Saves the media in a text reply, in order. Files are named after the response and never overwrite anything. Previews
- * are not kept, since the whole image follows. An image that cannot be written has been paid for, so it is saved in the
- * rescue folder. Unreadable data is not saved, and incomplete data is kept as `NAME.damaged.EXT`.
+ * Saves the media in a text reply, in order. Files are named after the response and never overwrite anything. An image that
+ * cannot be written has been paid for, so it is saved in the rescue folder. Unreadable data is not saved, and incomplete data
+ * is kept as `NAME.damaged.EXT`.
  */
 export function createImageSaver(
   { context, rescueFolder }: Pick<Call, 'context' | 'rescueFolder'>,
@@ -30,17 +34,10 @@ export function createImageSaver(
     onWarning(message: string): void
   },
 ) {
-  const waiting: ImageData[] = []
   let count = 0
   let savedCount = 0
   const failures: ModelgateError[] = []
-  const fail = (error: unknown) => {
-    if (!(error instanceof ModelgateError)) throw error
-    failures.push(error)
-    onWarning(error.message)
-  }
-  const save = async ({ base64, mime_type: declared }: ImageData): Promise<SavedFile | undefined> => {
-    const { decodeBase64, openAtomicFile, openContainer, safeFileName } = await loadFiles()
+  const saveOne = async ({ base64, mime_type: declared }: ImageData): Promise<SavedFile | undefined> => {
     const data = decodeBase64(base64)
     if (data === undefined) {
       const isAddress = /^\s*https?:\/\//i.test(base64)
@@ -66,13 +63,14 @@ export function createImageSaver(
     throw broken(`An image of the reply is damaged: ${damage}. It is kept as ${shownPath(saved.path)}.`)
   }
   return {
-    add(image: ImageData): void {
-      if (!image.partial) waiting.push(image)
-    },
-    /** Resolves when everything added so far has been written or has failed, which is reported. */
-    async saved(): Promise<void> {
-      for (const image of waiting.splice(0)) {
-        const file = await save(image).catch(fail)
+    /** Resolves when all have been written or have failed, which is reported. */
+    async save(images: readonly ImageData[]): Promise<void> {
+      for (const image of images) {
+        const file = await saveOne(image).catch((error: unknown) => {
+          if (!(error instanceof ModelgateError)) throw error
+          failures.push(error)
+          onWarning(error.message)
+        })
         if (file === undefined) continue
         savedCount++
         onSaved(file)
@@ -95,15 +93,4 @@ export function createImageSaver(
 
 function broken(message: string): ContractError {
   return new ContractError('damaged_media', message, { billed: 'yes', hint: 'Look at the reply with --raw.' })
-}
-
-/** Loaded with the first image: most replies contain none. */
-async function loadFiles() {
-  const [base64, name, file, containers] = await Promise.all([
-    import('../files/media-references.ts'),
-    import('../files/file-name.ts'),
-    import('../files/atomic-file.ts'),
-    import('../files/containers.ts'),
-  ])
-  return { ...base64, ...name, ...file, ...containers }
 }

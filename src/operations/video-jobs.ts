@@ -28,8 +28,6 @@ import { VideoRun, jobFailed, saveVideos, type SavePlan } from './video-run.ts'
 export interface WaitPlan extends SavePlan, WaitLimits {
   /** Whether an error is to say that the job is paid for; by default if this call has started it. */
   readonly isOwn?: boolean
-  /** Runs the saving of the videos when it is its turn, if several jobs are waited for; by default at once. */
-  readonly takeTurn?: <Result>(work: () => Promise<Result>) => Promise<Result>
 }
 
 export interface StartPlan extends WaitPlan, CreatePlan {
@@ -43,15 +41,15 @@ export interface StartPlan extends WaitPlan, CreatePlan {
 /** Starts a job, and with `waits` saves its videos. */
 export async function startVideo(call: Call, request: VideoRequest, plan: StartPlan) {
   const { gateway, listener } = call
-  const { command, model, kind, prompt, body } = request
-  const run = new VideoRun(listener, command, undefined, model)
+  const { kind } = request
+  const run = new VideoRun(listener, request.command, undefined, request.model)
   return run.settle(call, async () => {
     for (const message of request.warnings) run.warn(message)
     const wire = videoGatewayRequest(gateway, request, plan.source)
     if (plan.source !== undefined && plan.checksSource) await checkSource(call, plan.source, plan)
     const { path } = kind === 'video' ? videoRemixEndpoint : videoOperationEndpoint
-    const [base_url, idempotency_key] = [rootOf(gateway, path).href, wire.idempotencyKey]
-    const facts = { kind, command, model, prompt, base_url, request: body, idempotency_key }
+    const baseUrl = rootOf(gateway, path).href
+    const asked = { ...request, idempotencyKey: wire.idempotencyKey, baseUrl }
     const send = async ({ stored, onReplyBytes, created }: JobCreation) => {
       run.stored = stored
       const report = await startJob(gateway, { ...wire, onReplyBytes }, kind)
@@ -59,7 +57,7 @@ export async function startVideo(call: Call, request: VideoRequest, plan: StartP
       await created(report.id, changeOf(report))
       return report
     }
-    const started = await createJob(call, plan, facts, run.warn, send)
+    const started = await createJob(call, plan, asked, run.warn, send)
     if (started.isCut) {
       run.warn("The gateway's reply was cut short after the id of the job; the rest of it is missing.")
     }
@@ -103,9 +101,10 @@ async function waitAndSave(
   plan: WaitPlan,
   { id, kind }: Pick<NamedJob, 'id' | 'kind'>,
   first?: JobReport,
+  takeTurn: ReturnType<typeof createTurns> = (work) => work(),
 ): Promise<ModelgateError | undefined> {
   const { stored } = run
-  const { deadlineMs, isOwn, takeTurn = (work) => work() } = plan
+  const { deadlineMs, isOwn } = plan
   // --timeout is counted from the start of the command.
   const gateway = withoutTotal(call.gateway)
   const timeLeft = createTimeLeft()
@@ -210,7 +209,7 @@ export async function waitForVideos(
       listener.event({ ...one, message })
     }
     const run = new VideoRun({ ...listener, event }, 'wait', named)
-    const work = () => waitAndSave(call!, run, { ...plan, takeTurn }, named)
+    const work = () => waitAndSave(call!, run, plan, named, undefined, takeTurn)
     const outcome = saved === undefined ? await run.settle(call!, work) : run.reportSaved(saved, plan)
     const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
     const reason = error === undefined ? null : { code: error.code, message: error.message }

@@ -148,7 +148,7 @@ export class VideoRun extends MediaResults<VideoDocument> {
 
   saved(index: number, file: SavedVideo): void {
     this.#files.set(index, file)
-    this.listener.event({ type: 'video-save', id: this.#id, index, file })
+    this.listener.event({ type: 'video-save', id: this.job!.id, index, file })
     this.compare(index, file)
   }
 
@@ -159,12 +159,7 @@ export class VideoRun extends MediaResults<VideoDocument> {
   }
 
   failed(index: number, error: ModelgateError): void {
-    this.listener.event({ type: 'video-fail', id: this.#id, failure: this.addFailure(index, error) })
-  }
-
-  /** A job has an id by the time that there is something to report of its videos. */
-  get #id(): string {
-    return this.job?.id ?? this.stored?.record.id ?? ''
+    this.listener.event({ type: 'video-fail', id: this.job!.id, failure: this.addFailure(index, error) })
   }
 
   /** Reports the videos that were withheld, or of which the gateway says nothing. @param count how many have come */
@@ -183,7 +178,7 @@ export class VideoRun extends MediaResults<VideoDocument> {
       this.failed(index, new GenerationError('nothing_generated', fewer))
     }
     if (isHeldBack || known < requested) {
-      return someFailed(isHeldBack ? filtered.sentence(count) : fewer, [], { remoteId: this.#id })
+      return someFailed(isHeldBack ? filtered.sentence(count) : fewer, [], { remoteId: this.job!.id })
     }
     const pathOf = (index: number) => this.#files.get(index)?.path
     const mismatch = mismatchError('video', acceptMismatch ? [] : this.mismatches, pathOf)
@@ -228,19 +223,15 @@ export function jobFailed({ id, failure, requestId }: JobReport): GenerationErro
 async function savedBefore(cwd: string, record: JobRecord, output: OutputPlan, id: string, count: number) {
   const saved = new Map<number, SavedVideo>()
   const { result, files } = record
-  const all = result?.videos.map(({ path }) => path) ?? files
-  for (const [at, path] of all.entries()) {
-    const nameOf = (index: number) => {
-      const name = output.pathFor({ index, extension: extname(path).slice(1), id })
-      return resolve(cwd, name) === path ? name : undefined
-    }
-    const numbers = Array.from({ length: count }, (_, before) => before + 1)
-    const index = result === undefined ? numbers.find((number) => nameOf(number) !== undefined) : at + 1
-    if (index === undefined || index > count) continue
-    const file = await describeVideo({ cwd }, path)
-    const before = result?.videos[at]
-    if (file === undefined || (before !== undefined && before.sha256 !== file.sha256)) continue
-    saved.set(index, { ...file, path: nameOf(index) ?? path, verified: before?.verified ?? file.verified })
+  for (let index = 1; index <= count; index++) {
+    const nameOf = (path: string) => output.pathFor({ index, extension: extname(path).slice(1), id })
+    const isPlanned = (path: string) => resolve(cwd, nameOf(path)) === path
+    const before = result?.videos[index - 1]
+    const path = result === undefined ? files.find(isPlanned) : before?.path
+    const file = path === undefined ? undefined : await describeVideo({ cwd }, path)
+    if (path === undefined || file === undefined || (before && before.sha256 !== file.sha256)) continue
+    const name = isPlanned(path) ? nameOf(path) : path
+    saved.set(index, { ...file, path: name, verified: before?.verified ?? file.verified })
   }
   return saved
 }
@@ -355,23 +346,24 @@ async function saveVideo(
   id: string,
   index: number,
 ): Promise<void> {
-  let taken: { readonly planned: string; readonly saved: string } | undefined
+  /** The name that was planned, and is another file's. */
+  let taken: string | undefined
   const file = output.toStandardOutput
     ? streamMedia(context, videoKind)
     : openMediaFile(context, videoKind, {
         pathFor: (extension) => output.pathFor({ index, extension, id }),
         force,
         rescueFolder,
-        renamed: (planned, saved) => (taken = { planned, saved }),
+        renamed: (planned) => void (taken = planned),
       })
   try {
     const saved = await file.commit(await fetcher.fetch(index - 1, file))
     if (!saved.verified) run.warn(unverifiedNote('video', saved.path))
     if (saved.rescued !== undefined) throw saved.rescued
     if (output.toStandardOutput) return run.compare(index, saved)
-    const kept = taken === undefined ? saved : await withoutCopy(context.cwd, saved, taken.planned)
+    const kept = taken === undefined ? saved : await withoutCopy(context.cwd, saved, taken)
     if (taken !== undefined && kept === saved && !output.isAutomatic) {
-      run.warn(`${taken.planned} already exists; the video is in ${saved.path}.`)
+      run.warn(`${taken} already exists; the video is in ${saved.path}.`)
     }
     run.saved(index, kept)
     const files = [...(run.stored?.record.files ?? []), resolve(context.cwd, kept.path)]
