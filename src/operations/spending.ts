@@ -23,6 +23,8 @@ interface SpendingParts {
   warn(message: string): void
 }
 
+type LimitChecks = typeof import('./spending-limits.ts')
+
 /** The last request that was admitted, and the id of its record if it has one. */
 interface Admitted {
   readonly creation: Creation
@@ -67,7 +69,7 @@ export class Spending {
         if (cost.amount !== null) known = cost
       }
       if (limits?.cost !== undefined && !isSandbox) checks!.checkPrice(creation, known, warn)
-      const id = isSandbox ? undefined : await this.#begin(creation, known)
+      const id = isSandbox ? undefined : await this.#begin(creation, known, checks)
       if (id !== undefined && this.call !== undefined) this.#ids.push(id)
       this.#last = { creation, known, id }
       return (error) => {
@@ -84,32 +86,25 @@ export class Spending {
   }
 
   /** @returns the id of the record; undefined where there is none, and none is needed */
-  async #begin(creation: Creation, known: KnownCost | undefined): Promise<string | undefined> {
-    const { book, limits } = this.#parts
+  async #begin(creation: Creation, known: KnownCost | undefined, checks: LimitChecks | undefined) {
+    const { book, limits, warn } = this.#parts
     const { model, of, count } = creation
     const cost = { amount: textOf(known), currency: known?.currency ?? null }
     const start = { count, ...cost, of, ...this.call, ...(model === null ? {} : { model }) }
-    if (limits?.all === undefined && limits?.cost === undefined) {
-      // A full disk must not stop those who have set no limit.
-      try {
-        await book.open()
-        return book.begin(start)
-      } catch {
-        return undefined
-      }
-    }
-    const { cannotCount, Created } = await import('./spending-limits.ts')
+    const limited = limits?.all === undefined && limits?.cost === undefined ? undefined : limits
     let id: string | undefined
     try {
       const folder = await book.open()
-      const all = (this.#own.all ??= new Created(folder, limits, this.#parts.warn))
+      const all = limited && (this.#own.all ??= new checks!.Created(folder, limited, warn))
       // Nothing else of this process may come between the line and the look at what stands before it.
       id = book.begin(start)
-      all.admit(id, creation, known)
+      all?.admit(id, creation, known)
       return id
     } catch (error) {
+      // A full disk must not stop those who have set no limit.
+      if (limited === undefined) return undefined
       if (id !== undefined) book.correct(id, givenBack(creation, known))
-      throw cannotCount(error)
+      throw checks!.cannotCount(error)
     }
   }
 
