@@ -1,4 +1,5 @@
 import { isFinal } from '../contract/video-state.ts'
+import { videoOperationEndpoint } from '../contract/videos.ts'
 import type { Clock } from '../context.ts'
 import { ModelgateError, UsageError, asModelgateError, type ErrorCode } from '../errors.ts'
 import type { JobKind } from '../events/video.ts'
@@ -13,7 +14,7 @@ import {
 import { JobStore, type StoredJob } from '../files/calls/job-store.ts'
 import { shellWord } from '../files/file-error.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { isOwnOrigin } from '../gateway/url.ts'
+import { isOwnOrigin, rootOf } from '../gateway/url.ts'
 import { lookUpResponse, responseInBeginning, type ResponseReport } from '../gateway/responses/background.ts'
 import { type JobReport, operationPath } from '../gateway/videos/read-job.ts'
 import { jobInBeginning, lookUpJob } from '../gateway/videos/job-requests.ts'
@@ -61,7 +62,6 @@ interface AskedJob extends Pick<NewJob, 'kind' | 'command'> {
   /** Left out, it is that of the body. */
   readonly prompt?: string
   readonly idempotencyKey: string | undefined
-  readonly baseUrl?: string
   readonly checksSchema?: boolean
 }
 
@@ -69,7 +69,7 @@ interface AskedJob extends Pick<NewJob, 'kind' | 'command'> {
 export async function recordJob(
   { context, gateway }: Call,
   { store, isSandbox, profile, terminal, location, keepsWords }: RecordPlan,
-  { kind, command, model, body, prompt, idempotencyKey, baseUrl, checksSchema }: AskedJob,
+  { kind, command, model, body, prompt, idempotencyKey, checksSchema }: AskedJob,
   warn: (reason: string) => void,
   known?: Partial<JobProgress>,
 ): Promise<StoredJob | undefined> {
@@ -78,7 +78,7 @@ export async function recordJob(
       kind,
       command,
       model: model ?? '',
-      base_url: baseUrl ?? gateway.baseUrl.href,
+      base_url: rootOf(gateway, kind === 'operation' ? videoOperationEndpoint.path : '').href,
       request: body,
       idempotency_key: idempotencyKey ?? '',
       ...(checksSchema === undefined ? {} : { checks_schema: checksSchema }),

@@ -1,4 +1,3 @@
-import { videoOperationEndpoint, videoRemixEndpoint } from '../contract/videos.ts'
 import { isFinal, lastSegment, videoStateOf } from '../contract/video-state.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 import type { OutputEvent } from '../events/documents.ts'
@@ -6,7 +5,6 @@ import { formatState } from '../events/format-job.ts'
 import { outputVersion } from '../events/version.ts'
 import type { AwaitedVideo, SavedVideo, VideoDocument, VideosDocument } from '../events/video.ts'
 import { leadTo, type NextCommand } from '../files/next-command.ts'
-import { rootOf } from '../gateway/url.ts'
 import type { JobReport } from '../gateway/videos/read-job.ts'
 import { lookUpJob, lookUpOnce, startJob } from '../gateway/videos/job-requests.ts'
 import { waitForJob } from '../gateway/videos/wait-for-job.ts'
@@ -47,9 +45,7 @@ export async function startVideo(call: Call, request: VideoRequest, plan: StartP
     for (const message of request.warnings) run.warn(message)
     const wire = videoGatewayRequest(gateway, request, plan.source)
     if (plan.source !== undefined && plan.checksSource) await checkSource(call, plan.source, plan)
-    const { path } = kind === 'video' ? videoRemixEndpoint : videoOperationEndpoint
-    const baseUrl = rootOf(gateway, path).href
-    const asked = { ...request, idempotencyKey: wire.idempotencyKey, baseUrl }
+    const asked = { ...request, idempotencyKey: wire.idempotencyKey }
     const send = async ({ stored, onReplyBytes, created }: JobCreation) => {
       run.stored = stored
       const report = await startJob(gateway, { ...wire, onReplyBytes }, kind)
