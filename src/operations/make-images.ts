@@ -96,22 +96,31 @@ export async function fetchImages(
   return settle(call, work, () => results.document())
 }
 
-/** @returns the error for images that failed, or are not what was asked for @throws ModelgateError when none came */
+/**
+ * @param broken why the reply broke off, which also says why images are missing
+ * @returns the error for images that failed, or are not what was asked for @throws ModelgateError when none came
+ */
 async function judge(
   { context }: Call,
   results: ImageResults,
   { acceptMismatch, strict }: ImagePlan,
   broken?: ModelgateError,
 ): Promise<ModelgateError | undefined> {
-  failMissing(results, broken)
   const { errors, saved, links, failures, doubts, request, next } = results
+  const { length } = request.wanted
+  const missing = results.missing()
+  const isAnswer = broken?.exit === 'contract' || broken?.exit === 'failed'
+  if (broken !== undefined && (!isAnswer || missing.length === length)) throw broken
+  const fewer = `The gateway sent only ${length - missing.length} of ${length} images.`
+  const reason = broken ?? new GenerationError('nothing_generated', fewer)
+  for (const index of missing) results.fail(index, reason)
   const rescued = errors.flatMap(({ facts }) => facts.rescued ?? [])
   if (rescued.length > 0 && saved.size + links.length === 0) {
     throw errors.find(({ facts }) => facts.rescued !== undefined)!.amend({ rescued })
   }
   await results.compare(context.cwd)
   if (failures.length > 0) {
-    const some = someFailed(`${failures.length} of ${request.wanted.length} images failed.`, errors)
+    const some = someFailed(`${failures.length} of ${length} images failed.`, errors)
     return some.exit === 'running' ? some.amend(fetchLater(next)) : some
   }
   const mismatch = mismatchError('image', acceptMismatch ? [] : results.mismatches, (index) => {
@@ -133,19 +142,6 @@ export function takeExistingImages(
   const document = results.document()
   const warnings = [...document.warnings, 'All files already exist; nothing was sent.']
   return { kind: 'ended', document: { ...document, warnings } }
-}
-
-/** @throws the reason when no image came, or when it does not say why some are missing */
-function failMissing(results: ImageResults, broken?: ModelgateError): void {
-  const { wanted } = results.request
-  const missing = results.missing()
-  if (broken !== undefined) {
-    const isAnswer = broken.exit === 'contract' || broken.exit === 'failed'
-    if (!isAnswer || missing.length === wanted.length) throw broken
-  }
-  const message = `The gateway sent only ${wanted.length - missing.length} of ${wanted.length} images.`
-  const error = broken ?? new GenerationError('nothing_generated', message)
-  for (const index of missing) results.fail(index, error)
 }
 
 /** An error about input that was valid when it was checked, and has changed since, is no mistake in the call. */
