@@ -24,9 +24,8 @@ import { type VideoFetcher, createVideoFetcher, videoSources } from '../gateway/
 import { isUnknownJob, type Job, lookUpJob } from '../gateway/videos/job-requests.ts'
 
 /** What is known of a job, from the gateway or from the record, which may lack the gateway's own object. */
-type KnownJob = Pick<JobReport, 'id' | 'kind' | 'model' | 'state' | 'status' | 'progress' | 'expiresAt'> &
-  Pick<JobReport, 'requestId'> &
-  Partial<Pick<JobReport, 'createdAt' | 'completedAt' | 'text'>> & {
+type KnownJob = Omit<Partial<JobReport>, 'value'> &
+  Pick<JobReport, 'id' | 'kind' | 'model' | 'state' | 'status' | 'progress' | 'expiresAt' | 'requestId'> & {
     readonly value: JobReport['value'] | null
   }
 
