@@ -179,11 +179,12 @@ async function* maskProblems(mask: ImageSource, first: ImageSource | undefined):
     return yield `${name} must be a PNG, not ${mediaType}.`
   }
   const { width, height } = info
-  // A mask is small enough to be read for its content; one that is too large is rejected anyway.
-  const content =
-    bytes >= maskLimits.below_bytes ? undefined : await (mask.contentProblem ??= contentProblem(mask))
   if (bytes >= maskLimits.below_bytes) yield tooLarge(mask, maskLimits.below_bytes, 'a mask')
-  if (content !== undefined) yield `${name} ${content}.`
+  else {
+    // It is small enough to be read for its content.
+    const problem = await (mask.contentProblem ??= contentProblem(mask))
+    if (problem !== undefined) yield `${name} ${problem}.`
+  }
   const other = first?.info
   if (other !== undefined && (other.width !== width || other.height !== height)) {
     yield `${name} is ${width}x${height}; the first ${first!.name} is ${other.width}x${other.height}, and both must be the same.`

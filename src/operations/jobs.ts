@@ -14,7 +14,7 @@ import {
 import { JobStore, type StoredJob } from '../files/calls/job-store.ts'
 import { shellWord } from '../files/file-error.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { isOwnOrigin, rootOf } from '../gateway/url.ts'
+import { isOwnOrigin, rootOf, type Roots } from '../gateway/url.ts'
 import { lookUpResponse, responseInBeginning, type ResponseReport } from '../gateway/responses/background.ts'
 import { type JobReport, operationPath } from '../gateway/videos/read-job.ts'
 import { jobInBeginning, lookUpJob } from '../gateway/videos/job-requests.ts'
@@ -100,7 +100,7 @@ export interface CreatePlan extends RecordPlan {
   onRecorded(id: string): Promise<void>
 }
 
-export interface JobCreation {
+interface JobCreation {
   readonly stored: StoredJob | undefined
   /** Takes the bytes of the reply, which are on disk before they are parsed. */
   readonly onReplyBytes: ((bytes: Uint8Array) => void) | undefined
@@ -275,13 +275,9 @@ export function unrecordedJob<Kind extends RecordKind>(id: string, kinds: readon
 export function namedJob<Kind extends RecordKind>(
   stored: StoredJob,
   kinds: readonly Kind[],
-  gateway: {
-    readonly isSandbox: boolean
-    readonly baseUrl: URL | undefined
-    readonly betaUrl: URL | undefined
-  },
+  isSandbox: boolean,
+  { baseUrl, betaUrl }: { readonly [Name in keyof Roots]: URL | undefined },
 ): NamedJob<Kind> {
-  const { isSandbox, baseUrl, betaUrl } = gateway
   const { id, kind: known, idempotency_key: key, is_sandbox, base_url } = stored.record
   const refusal = (message: string, code: ErrorCode, hint?: string) => new UsageError(message, { code, hint })
   if (id === null) {

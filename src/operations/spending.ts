@@ -16,10 +16,7 @@ interface SpendingParts {
   readonly isSandbox: boolean
   readonly limits: SpendingLimits | undefined
   /** What the command has created so far; several spendings of one command share it. */
-  readonly own?: {
-    created: number
-    all?: Created
-  }
+  readonly own: { created: number; all?: Created }
   warn(message: string): void
 }
 
@@ -37,14 +34,12 @@ export class Spending {
   /** The call that the requests are of; undefined for those of a run, which keeps records of its own. */
   call: CallStart | undefined
   readonly #parts: SpendingParts
-  readonly #own: NonNullable<SpendingParts['own']>
   readonly #isPriced: boolean
   readonly #ids: string[] = []
   #last: Admitted | undefined
 
   constructor(parts: SpendingParts) {
     this.#parts = parts
-    this.#own = parts.own ?? { created: 0 }
     this.#isPriced = Object.keys(parts.prices).length > 0
   }
 
@@ -55,13 +50,13 @@ export class Spending {
 
   /** For `Gateway.admit`. @throws ModelgateError when a limit is reached, or cannot be checked */
   async admit(creation: Creation): Promise<(error: unknown) => void> {
-    const { book, prices, isSandbox, limits, warn } = this.#parts
+    const { book, prices, isSandbox, limits, own, warn } = this.#parts
     this.#last = undefined
     // What most calls do not need is loaded by those that have limits or prices.
     const checks = limits && (await import('./spending-limits.ts'))
-    checks?.checkOwn(limits!, this.#own.created, creation)
+    checks?.checkOwn(limits!, own.created, creation)
     // At once, so that no other request gets past the limit meanwhile.
-    this.#own.created += creation.count
+    own.created += creation.count
     try {
       let known: KnownCost | undefined
       if (this.#isPriced) {
@@ -75,19 +70,19 @@ export class Spending {
       return (error) => {
         // Only what certainly was not accepted.
         if (!(error instanceof ModelgateError) || billedByFacts(error) !== 'no') return
-        this.#own.created -= creation.count
+        own.created -= creation.count
         this.#last = undefined
         if (id !== undefined) book.correct(id, givenBack(creation, known))
       }
     } catch (error) {
-      this.#own.created -= creation.count
+      own.created -= creation.count
       throw error
     }
   }
 
   /** @returns the id of the record; undefined where there is none, and none is needed */
   async #begin(creation: Creation, known: KnownCost | undefined, checks: LimitChecks | undefined) {
-    const { book, limits, warn } = this.#parts
+    const { book, limits, own, warn } = this.#parts
     const { model, of, count } = creation
     const cost = { amount: textOf(known), currency: known?.currency ?? null }
     const start = { count, ...cost, of, ...this.call, ...(model === null ? {} : { model }) }
@@ -95,7 +90,7 @@ export class Spending {
     let id: string | undefined
     try {
       const folder = await book.open()
-      const all = limited && (this.#own.all ??= new checks!.Created(folder, limited, warn))
+      const all = limited && (own.all ??= new checks!.Created(folder, limited, warn))
       // Nothing else of this process may come between the line and the look at what stands before it.
       id = book.begin(start)
       all?.admit(id, creation, known)

@@ -15,7 +15,6 @@ import {
   waitOptions,
   withoutTotal,
   type CreatePlan,
-  type JobCreation,
   type NamedJob,
   type WaitLimits,
 } from './jobs.ts'
@@ -46,14 +45,13 @@ export async function startVideo(call: Call, request: VideoRequest, plan: StartP
     const wire = videoGatewayRequest(gateway, request, plan.source)
     if (plan.source !== undefined && plan.checksSource) await checkSource(call, plan.source, plan)
     const asked = { ...request, idempotencyKey: wire.idempotencyKey }
-    const send = async ({ stored, onReplyBytes, created }: JobCreation) => {
-      run.stored = stored
-      const report = await startJob(gateway, { ...wire, onReplyBytes }, kind)
+    const started = await createJob(call, plan, asked, run.warn, async (creation) => {
+      run.stored = creation.stored
+      const report = await startJob(gateway, { ...wire, onReplyBytes: creation.onReplyBytes }, kind)
       run.job = report
-      await created(report.id, changeOf(report))
+      await creation.created(report.id, changeOf(report))
       return report
-    }
-    const started = await createJob(call, plan, asked, run.warn, send)
+    })
     if (started.isCut) {
       run.warn("The gateway's reply was cut short after the id of the job; the rest of it is missing.")
     }
@@ -65,14 +63,13 @@ export async function startVideo(call: Call, request: VideoRequest, plan: StartP
 
 /** A remix needs a completed video: look it up before paying. @throws UsageError with the state of the source */
 async function checkSource({ gateway }: Call, source: NamedJob, { resume }: Pick<StartPlan, 'resume'>) {
-  const found = await lookUpJob(gateway, source)
   const { id } = source
-  const { state } = found
-  if (state === 'completed') return
+  const found = await lookUpJob(gateway, source)
+  if (found.state === 'completed') return
   throw new UsageError(`The video ${id} is ${formatState(found)}; only a completed video can be remixed.`, {
     code: 'not_ready',
     remoteId: id,
-    ...(state === 'failed'
+    ...(found.state === 'failed'
       ? { hint: 'Choose another one; --no-check sends it anyway.' }
       : leadTo('Wait for it first: ', resume(id), ' (--no-check sends it anyway.)')),
   })
@@ -109,7 +106,7 @@ async function waitAndSave(
     run.job = found
     // In order, and without delaying the next look-up.
     writing = writing.then(() => run.keep(changeOf(found)))
-    return timeLeft({ ...found, elapsedMs })
+    return timeLeft(found, elapsedMs)
   }
   const startedAt = stored?.record.created_at ?? first?.createdAt ?? undefined
   const options = waitOptions(call, plan, stored, () => id, onReport, startedAt)
@@ -126,15 +123,13 @@ async function waitAndSave(
   return takeTurn(() => saveVideos({ ...call, gateway: inTime }, run, plan, job, ended))
 }
 
-type LookUp = Pick<JobReport, 'state' | 'progress'> & { readonly elapsedMs: number }
-
 /**
  * Takes each look-up, and estimates the seconds that are left from the pace since the job was first seen running: time in
  * a queue says nothing of it, and what passed before the first look-up is unknown. Null while the pace is unknown.
  */
-function createTimeLeft(): (found: LookUp) => number | null {
+function createTimeLeft() {
   let first: { readonly done: number; readonly atMs: number } | undefined
-  return ({ state, progress, elapsedMs }) => {
+  return ({ state, progress }: JobReport, elapsedMs: number): number | null => {
     const done = progress ?? 0
     if (isFinal(state) || done >= 100) return 0
     if (first === undefined && (state === 'in_progress' || done > 0)) first = { done, atMs: elapsedMs }
@@ -144,15 +139,12 @@ function createTimeLeft(): (found: LookUp) => number | null {
   }
 }
 
+/** @param reportsState whether a job that failed or is still running makes the command fail */
 export async function lookUpVideo(
   call: Call,
   named: NamedJob,
-  plan: Pick<SavePlan, 'resume'> & {
-    /** Whether a job that failed or is still running makes the command fail. */
-    readonly reportsState: boolean
-  },
+  { reportsState, resume }: Pick<SavePlan, 'resume'> & { readonly reportsState: boolean },
 ): Promise<Outcome<VideoDocument>> {
-  const { reportsState, resume } = plan
   const { id, stored } = named
   const run = new VideoRun(call.listener, 'video status', named)
   const work = async () => {

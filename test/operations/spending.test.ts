@@ -69,7 +69,8 @@ function place(parts: Partial<ConstructorParameters<typeof Spending>[0]> = {}) {
   }
   const warn = (message: string) => warnings.push(message)
   const limits = undefined
-  const spending = new Spending({ book, prices: {}, isSandbox: false, limits, warn, ...parts })
+  const own = { created: 0 }
+  const spending = new Spending({ book, prices: {}, isSandbox: false, own, limits, warn, ...parts })
   return { spending, book, lines, warnings }
 }
 

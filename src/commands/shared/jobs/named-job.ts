@@ -98,10 +98,11 @@ export async function findNamedJob<
   }
   const options = await optionsForJob(context, given, configured, stored?.record)
   const settings = options === given ? configured : await readSettings(context, options)
-  const { baseUrl, baseUrls } = settings
-  const betaUrl = baseUrls.value?.v1beta
-  const gateway = { isSandbox: given.sandbox === true, baseUrl: baseUrl.value, betaUrl }
-  const named = stored === undefined ? unrecordedJob(text!, kinds) : namedJob(stored, kinds, gateway)
+  const roots = { baseUrl: settings.baseUrl.value, betaUrl: settings.baseUrls.value?.v1beta }
+  const named =
+    stored === undefined
+      ? unrecordedJob(text!, kinds)
+      : namedJob(stored, kinds, given.sandbox === true, roots)
   const names: JobNames = new Map()
   if (stored !== undefined) await learnName(context, store, names, named.id)
   return { context, named, given, options, settings, gate, store, names }
