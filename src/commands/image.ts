@@ -104,20 +104,19 @@ function registerImage(
     const draft = await startRequest({ context, options, words }, { endpoint, flags, modelKind: 'image' })
     const { body, settings, problems } = draft
     await problems.check(() => checkCombination(context, options))
-    const sources = isEdit ? await problems.check(() => readSources(draft)) : undefined
+    const sources = (isEdit ? await problems.check(() => readSources(draft)) : undefined) ?? []
     await readPromptField(draft)
     const model = await nameModel(draft)
     await problems.check(() => askForNamedFormat(context, options, endpoint, body, model))
     const leftOut = isEdit && model === undefined ? [whenLeftOut(body)] : []
     const warnings = [...leftOut, ...(await checkRequest(draft, model))]
-    const { images, mask } = sources ?? { images: [], mask: undefined }
     const { id = null, family } = model ?? {}
     await problems.check(async () => {
-      const found = options.validate ? await sourceProblems(images, mask, { id: id ?? '', family }) : []
+      const found = options.validate ? await sourceProblems(sources, { id: id ?? '', family }) : []
       const facts = { code: 'invalid_request', hint: '--no-validate sends it anyway.' } as const
       if (found.length > 0) throw new UsageError(found, facts)
     })
-    const parts = { command: name, model: id, body, images, mask, warnings }
+    const parts = { command: name, model: id, body, sources, warnings }
     const request = await imageRequest(context, parts, imagePlan(options, settings), problems)
     await send(finishedCall(draft), request)
   })
@@ -167,8 +166,7 @@ async function readSources(draft: Draft<ImageOptions>) {
         return imageFromBytes(input, location, 'stdin', content)
       }),
     )
-  const [images, [mask]] = await Promise.all([read('image', locations), read('mask', masks)])
-  return { images, mask }
+  return (await Promise.all([read('image', locations), read('mask', masks)])).flat()
 }
 
 export interface ImageOptions extends CommonOptions {
@@ -223,11 +221,7 @@ export async function sendImages(call: CommandCall<ImageOptions>, request: Image
   await runOperation(call, {
     streamed: request.streamed,
     warnings: request.warnings,
-    logged: {
-      ...request,
-      sources: [...request.images, request.mask ?? []].flat(),
-      creation: imageCreation(request),
-    },
+    logged: { ...request, creation: imageCreation(request) },
     describeRequest: (gateway) => imageGatewayRequest(gateway, request),
     output: () => ({ result: 'files' }),
     async operation(opened) {

@@ -189,8 +189,7 @@ async function fetchRecordedImages(job: FoundJob<VideoOptions, 'image'>): Promis
     command: command as ImageRequest['command'],
     model,
     body: { ...objectOf(body), prompt: stored.prompt() },
-    images: [],
-    mask: undefined,
+    sources: [],
     warnings: [],
   }
   const request = await imageRequest(context, parts, plan, problems)

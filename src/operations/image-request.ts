@@ -29,8 +29,8 @@ export interface ImageRequest {
   readonly model: string | null
   readonly body: Body
   readonly prompt: string
-  readonly images: readonly ImageSource[]
-  readonly mask: ImageSource | undefined
+  /** The images of an edit, then its mask. */
+  readonly sources: readonly ImageSource[]
   readonly streamed: boolean
   readonly outputs: OutputPlan
   /** The numbers of the images to generate, from 1: with `skipExisting` only those that do not exist. */
@@ -66,7 +66,7 @@ interface ReplySink {
   commit(): Promise<void>
 }
 
-type ImageRequestParts = Pick<ImageRequest, 'command' | 'model' | 'body' | 'images' | 'mask' | 'warnings'>
+type ImageRequestParts = Pick<ImageRequest, 'command' | 'model' | 'body' | 'sources' | 'warnings'>
 
 const endpoints = { 'image create': imageCreateEndpoint, 'image edit': imageEditEndpoint } as const
 
@@ -226,27 +226,26 @@ function askedFor(word: unknown): string | null {
   return typeof word === 'string' && word !== 'auto' ? word : null
 }
 
-function form({ body, images, mask }: ImageRequest) {
+function form({ body, sources }: ImageRequest) {
   // One picture is `image`, several are `image[]` (wire notes, "Images").
-  const name = images.length === 1 ? 'image' : 'image[]'
-  const all = [
-    ...images.map((image) => ({ name, image })),
-    ...(mask === undefined ? [] : [{ name: 'mask', image: mask }]),
-  ]
+  const isSeveral = sources.filter(({ field }) => field === 'image').length > 1
+  const all = sources.map((source) => ({
+    ...source,
+    name: source.field === 'image' && isSeveral ? 'image[]' : source.field,
+  }))
   const fields = Object.entries(body)
     .filter(([, value]) => value !== undefined && value !== null)
-    .map(([field, value]) => ({
-      name: field,
+    .map(([name, value]) => ({
+      name,
       value: typeof value === 'object' ? JSON.stringify(value) : String(value),
     }))
-  const files = all.flatMap((part) => {
-    const { fileName, mediaType, bytes, open, isAddress } = part.image
-    return isAddress ? [] : [{ name: part.name, fileName, mediaType, size: bytes, open }]
-  })
-  const shown = all.map(({ name: field, image: { label, isAddress, fileName, mediaType, bytes } }) =>
+  const files = all.flatMap(({ name, fileName, mediaType, bytes, open, isAddress }) =>
+    isAddress ? [] : [{ name, fileName, mediaType, size: bytes, open }],
+  )
+  const shown = all.map(({ name, label, isAddress, fileName, mediaType, bytes }) =>
     isAddress
-      ? { name: field, value: label }
-      : { name: field, path: label, file_name: fileName, media_type: mediaType, bytes },
+      ? { name, value: label }
+      : { name, path: label, file_name: fileName, media_type: mediaType, bytes },
   )
   return { ...multipartBody([...fields, ...files]), parts: [...fields, ...shown] }
 }

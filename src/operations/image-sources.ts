@@ -34,8 +34,6 @@ export interface ImageSource extends SourceInput {
   readonly info: ImageInfo | undefined
   open(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>
   digest(): Promise<string>
-  /** What is wrong with the content of a mask: looked for once, since that takes long. */
-  contentProblem?: Promise<string | undefined>
 }
 
 /** More than any family accepts: larger input is rejected without being read. */
@@ -137,12 +135,10 @@ function mediaTypeOf(head: Uint8Array): string {
 }
 
 /** The problems with the pictures of an edit, each a sentence naming the input. All is read from the files' bytes. */
-export async function sourceProblems(
-  images: readonly ImageSource[],
-  mask: ImageSource | undefined,
-  model: Pick<Model, 'id' | 'family'>,
-): Promise<string[]> {
+export async function sourceProblems(sources: readonly ImageSource[], model: Pick<Model, 'id' | 'family'>) {
   const limits = model.family?.sources
+  const images = sources.filter(({ field }) => field === 'image')
+  const mask = sources.find(({ field }) => field === 'mask')
   const [first] = images
   const problems: string[] = []
   if (first !== undefined && limits !== undefined && images.length > limits.max_count) {
@@ -182,7 +178,7 @@ async function* maskProblems(mask: ImageSource, first: ImageSource | undefined):
   if (bytes >= maskLimits.below_bytes) yield tooLarge(mask, maskLimits.below_bytes, 'a mask')
   else {
     // It is small enough to be read for its content.
-    const problem = await (mask.contentProblem ??= contentProblem(mask))
+    const problem = await contentProblem(mask)
     if (problem !== undefined) yield `${name} ${problem}.`
   }
   const other = first?.info

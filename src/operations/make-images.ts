@@ -12,6 +12,7 @@ import { receiveImages } from '../gateway/images/image-reply.ts'
 import { idempotencyKeyOf } from '../gateway/url.ts'
 import { imageGatewayRequest, type ImagePlan, type ImageRequest } from './image-request.ts'
 import { createImageWriters, ImageResults, type ImageViewer, type ImageWriters } from './image-results.ts'
+import type { ImageSource } from './image-sources.ts'
 import { recordJob, type RecordPlan } from './jobs.ts'
 import { someFailed } from './media-results.ts'
 import { countMismatch, mismatchError } from './mismatch.ts'
@@ -25,7 +26,7 @@ export async function makeImages(call: Call, request: ImageRequest, plan: ImageP
   const work = async () => {
     for (const message of request.warnings) results.warn(message)
     // Now, because the new images may replace the source files.
-    const inputs = plan.sidecar ? await digestSources(request) : []
+    const inputs = plan.sidecar ? await Promise.all(request.sources.map(digestOf)) : []
     /** Why the reply broke off; earlier images are among the results. */
     let broken: ModelgateError | undefined
     try {
@@ -155,12 +156,8 @@ function afterSending(error: ModelgateError, hasReplied: boolean): ModelgateErro
   return error.amend({ exit: 'io', phase: 'output', billed: 'yes' })
 }
 
-function digestSources({ images, mask }: ImageRequest): Promise<InputDigest[]> {
-  const sources = [...images, ...(mask === undefined ? [] : [mask])]
-  const digests = sources.map(async ({ field, label: path, bytes, digest }) => {
-    return { field, path, bytes, sha256: await digest() }
-  })
-  return Promise.all(digests)
+async function digestOf({ field, label: path, bytes, digest }: ImageSource): Promise<InputDigest> {
+  return { field, path, bytes, sha256: await digest() }
 }
 
 /** Writes a record beside each image. One that cannot be written is a warning: the image has been saved. */

@@ -44,10 +44,9 @@ const edit = async (argv: readonly string[], more: TestOverrides = {}) =>
 describe('a source', () => {
   test('is a file, known by its bytes and not by its name', async () => {
     writeFiles(cwd, { 'really-webp.png': webpBytes('VP8L', Buffer.from([0x2f, 0, 0, 0, 0, 0])) })
-    const { images, mask } = await edit('--image in.png --image b.jpg --image really-webp.png x'.split(' '))
-    expect(mask).toBeUndefined()
+    const { sources } = await edit('--image in.png --image b.jpg --image really-webp.png x'.split(' '))
     const info = { width: 3, height: 2, hasAlpha: true }
-    expect(images).toMatchObject([
+    expect(sources).toMatchObject([
       { fileName: 'in.png', mediaType: 'image/png', label: 'in.png', bytes: png.length, info },
       { fileName: 'b.jpg', mediaType: 'image/jpeg', label: 'b.jpg' },
       { fileName: 'really-webp.png', mediaType: 'image/webp', label: 'really-webp.png' },
@@ -55,25 +54,25 @@ describe('a source', () => {
   })
 
   test('is standard input, and the prompt then is the words alone', async () => {
-    const { prompt, images } = await edit(['--image', '-', 'words'], { stdin: png })
+    const { prompt, sources } = await edit(['--image', '-', 'words'], { stdin: png })
     expect(prompt).toBe('words')
-    expect(images).toMatchObject([{ fileName: 'stdin.png', bytes: png.length, label: '-' }])
+    expect(sources).toMatchObject([{ fileName: 'stdin.png', bytes: png.length, label: '-' }])
     const sent: Buffer[] = []
     // A chunk holds only until the next one comes.
-    for await (const chunk of images[0]!.open()) sent.push(Buffer.from(chunk))
+    for await (const chunk of sources[0]!.open()) sent.push(Buffer.from(chunk))
     expect(Buffer.concat(sent)).toEqual(png)
   })
 
   test('is a data URL', async () => {
     const env = { ...gatewayOnly, MODELGATE_API_KEY: 'key' }
     const url = `data:image/gif;base64,${png.toString('base64')}`
-    const { images } = await edit(['--image', url, 'x'], { env })
-    expect(images).toMatchObject([{ mediaType: 'image/png', bytes: png.length, fileName: 'image.png' }])
+    const { sources } = await edit(['--image', url, 'x'], { env })
+    expect(sources).toMatchObject([{ mediaType: 'image/png', bytes: png.length, fileName: 'image.png' }])
   })
 
   test('may be the mask', async () => {
-    const { images, mask } = await edit(['--image', 'in.png', '--mask', '-', 'x'], { stdin: png })
-    expect([images.length, mask?.field, mask?.bytes]).toEqual([1, 'mask', png.length])
+    const { sources } = await edit(['--image', 'in.png', '--mask', '-', 'x'], { stdin: png })
+    expect(sources).toMatchObject([{ field: 'image' }, { field: 'mask', bytes: png.length }])
   })
 
   test.each<[readonly string[], number, RegExp, TestOverrides?]>([
@@ -107,8 +106,8 @@ describe('a source by URL', () => {
 
   test('of the gateway is fetched with the key', async () => {
     const server = await localServer([picture])
-    const { images } = await edit(['--image', `${server.url}/a`, 'x'], { env: env(server.url) })
-    expect(images).toMatchObject([{ mediaType: 'image/png', bytes: png.length, fileName: 'image.png' }])
+    const { sources } = await edit(['--image', `${server.url}/a`, 'x'], { env: env(server.url) })
+    expect(sources).toMatchObject([{ mediaType: 'image/png', bytes: png.length, fileName: 'image.png' }])
     expect(server.requests[0]!.headers['authorization']).toBe('Bearer secret-key')
   })
 

@@ -23,14 +23,14 @@ export async function makeImage({ task, call, shared }: TaskRun): Promise<Made> 
   const read = (field: 'image' | 'mask', paths: readonly string[]) =>
     allInputs(paths.map((path) => readImageFile(context, { field, name: field }, path)))
   const masks = await read('mask', mask === null ? [] : [mask])
-  const sources = { images: await read('image', images), mask: masks[0] }
+  const sources = [...(await read('image', images)), ...masks]
   const model = stringOf(body['model']) ?? null
   const family = model === null ? undefined : modelCalled(model, shared.families).family
   // What other instances have made was not there when the manifest was checked.
-  const problems = await sourceProblems(sources.images, sources.mask, { id: model ?? '', family })
+  const problems = await sourceProblems(sources, { id: model ?? '', family })
   if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
   const list = createProblemList()
-  const parts = { command, model, body, ...sources, warnings: [] } as const
+  const parts = { command, model, body, sources, warnings: [] } as const
   const request = await imageRequest(call.context, parts, plan, list)
   list.throwIfAny()
   const outcome =

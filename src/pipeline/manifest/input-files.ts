@@ -127,13 +127,13 @@ function createSourceCheck(context: FileContext, families: ModelFamilies) {
     try {
       const images = await Promise.all(pathsOf('image').map(image))
       const [mask] = await Promise.all(pathsOf('mask').map(maskAt))
-      const found = await sourceProblems(images, undefined, model)
+      const found = await sourceProblems(images, model)
       if (mask === undefined) return found
       const [source] = sourcesOf(fields['image'])
       const first = source !== undefined && 'path' in source ? images.slice(0, 1) : []
       const { width, height } = first[0]?.info ?? {}
       const key = JSON.stringify([mask.label, width, height])
-      const ofMask = masks.get(key) ?? sourceProblems(first, mask, { id: '', family: undefined })
+      const ofMask = masks.get(key) ?? sourceProblems([...first, mask], { id: '', family: undefined })
       masks.set(key, ofMask)
       return [...found, ...(await ofMask)]
     } catch (error) {
