@@ -6,7 +6,7 @@ import { billedByFacts, ModelgateError } from '../errors.ts'
 import type { OutputDocument } from '../events/documents.ts'
 import type { CallBook, Count } from '../files/calls/call-book.ts'
 import type { CallStart } from '../files/calls/call-record.ts'
-import type { Created, SpendingLimits } from './spending-limits.ts'
+import type * as LimitChecks from './spending-limits.ts'
 
 interface SpendingParts {
   /** Several commands, or the requests of one, may share it. */
@@ -14,13 +14,11 @@ interface SpendingParts {
   readonly prices: Prices
   /** The sandbox of `--sandbox` creates nothing that counts, and costs nothing. */
   readonly isSandbox: boolean
-  readonly limits: SpendingLimits | undefined
+  readonly limits: LimitChecks.SpendingLimits | undefined
   /** What the command has created so far; several spendings of one command share it. */
-  readonly own: { created: number; all?: Created }
+  readonly own: { created: number; all?: LimitChecks.Created }
   warn(message: string): void
 }
-
-type LimitChecks = typeof import('./spending-limits.ts')
 
 /** The last request that was admitted, and the id of its record if it has one. */
 interface Admitted {
@@ -81,7 +79,7 @@ export class Spending {
   }
 
   /** @returns the id of the record; undefined where there is none, and none is needed */
-  async #begin(creation: Creation, known: KnownCost | undefined, checks: LimitChecks | undefined) {
+  async #begin(creation: Creation, known: KnownCost | undefined, checks?: typeof LimitChecks) {
     const { book, limits, own, warn } = this.#parts
     const { model, of, count } = creation
     const cost = { amount: textOf(known), currency: known?.currency ?? null }

@@ -66,7 +66,7 @@ export async function openConversationFile(
         })
         await file.write(content)
         const { path: written, rescued } = await file.commit()
-        if (rescued !== undefined) throw notSaved(rescued)
+        if (rescued !== undefined) throw rescued
         const before = current
         current = written
         known = content
