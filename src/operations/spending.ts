@@ -16,7 +16,7 @@ interface SpendingParts {
   readonly isSandbox: boolean
   readonly limits: LimitChecks.SpendingLimits | undefined
   /** What the command has created so far; several spendings of one command share it. */
-  readonly own: { created: number; all?: LimitChecks.Created }
+  readonly own?: { created: number; all?: LimitChecks.Created }
   warn(message: string): void
 }
 
@@ -32,12 +32,14 @@ export class Spending {
   /** The call that the requests are of; undefined for those of a run, which keeps records of its own. */
   call: CallStart | undefined
   readonly #parts: SpendingParts
+  readonly #own: NonNullable<SpendingParts['own']>
   readonly #isPriced: boolean
   readonly #ids: string[] = []
   #last: Admitted | undefined
 
   constructor(parts: SpendingParts) {
     this.#parts = parts
+    this.#own = parts.own ?? { created: 0 }
     this.#isPriced = Object.keys(parts.prices).length > 0
   }
 
@@ -48,13 +50,13 @@ export class Spending {
 
   /** For `Gateway.admit`. @throws ModelgateError when a limit is reached, or cannot be checked */
   async admit(creation: Creation): Promise<(error: unknown) => void> {
-    const { book, prices, isSandbox, limits, own, warn } = this.#parts
+    const { book, prices, isSandbox, limits, warn } = this.#parts
     this.#last = undefined
     // What most calls do not need is loaded by those that have limits or prices.
     const checks = limits && (await import('./spending-limits.ts'))
-    checks?.checkOwn(limits!, own.created, creation)
+    checks?.checkOwn(limits!, this.#own.created, creation)
     // At once, so that no other request gets past the limit meanwhile.
-    own.created += creation.count
+    this.#own.created += creation.count
     try {
       let known: KnownCost | undefined
       if (this.#isPriced) {
@@ -68,19 +70,19 @@ export class Spending {
       return (error) => {
         // Only what certainly was not accepted.
         if (!(error instanceof ModelgateError) || billedByFacts(error) !== 'no') return
-        own.created -= creation.count
+        this.#own.created -= creation.count
         this.#last = undefined
         if (id !== undefined) book.correct(id, givenBack(creation, known))
       }
     } catch (error) {
-      own.created -= creation.count
+      this.#own.created -= creation.count
       throw error
     }
   }
 
   /** @returns the id of the record; undefined where there is none, and none is needed */
   async #begin(creation: Creation, known: KnownCost | undefined, checks?: typeof LimitChecks) {
-    const { book, limits, own, warn } = this.#parts
+    const { book, limits, warn } = this.#parts
     const { model, of, count } = creation
     const cost = { amount: textOf(known), currency: known?.currency ?? null }
     const start = { count, ...cost, of, ...this.call, ...(model === null ? {} : { model }) }
@@ -88,7 +90,7 @@ export class Spending {
     let id: string | undefined
     try {
       const folder = await book.open()
-      const all = limited && (own.all ??= new checks!.Created(folder, limited, warn))
+      const all = limited && (this.#own.all ??= new checks!.Created(folder, limited, warn))
       // Nothing else of this process may come between the line and the look at what stands before it.
       id = book.begin(start)
       all?.admit(id, creation, known)

@@ -69,8 +69,7 @@ function place(parts: Partial<ConstructorParameters<typeof Spending>[0]> = {}) {
   }
   const warn = (message: string) => warnings.push(message)
   const limits = undefined
-  const own = { created: 0 }
-  const spending = new Spending({ book, prices: {}, isSandbox: false, own, limits, warn, ...parts })
+  const spending = new Spending({ book, prices: {}, isSandbox: false, limits, warn, ...parts })
   return { spending, book, lines, warnings }
 }
 

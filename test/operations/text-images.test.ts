@@ -22,14 +22,10 @@ async function save(cwd: string, folder: string, images: readonly (string | Buff
     onSaved: ({ path }) => void paths.push(path),
     onWarning: (message) => void warnings.push(message),
   })
-  const dataOf = (image: string | Buffer) =>
-    ({
-      type: 'image-data',
-      mime_type: 'image/png',
-      base64: typeof image === 'string' ? image : image.toString('base64'),
-      partial: false,
-    }) as const
-  await saver.save(images.map(dataOf))
+  for (const image of images) {
+    const base64 = typeof image === 'string' ? image : image.toString('base64')
+    await saver.save([{ type: 'image-data', mime_type: 'image/png', base64, partial: false }])
+  }
   const rescued = [...rescuedIn(state)]
   return { paths, warnings, error: saver.failure(false), some: saver.failure(true), rescued }
 }

@@ -86,7 +86,6 @@ export function taskBench(
         book: new CallBook(join(folder, 'state'), clock),
         prices,
         isSandbox: false,
-        own: { created: 0 },
         limits: maxCreates === undefined ? undefined : { all: maxCreates, since: 0, sinceText: 'ever' },
         warn() {},
       })

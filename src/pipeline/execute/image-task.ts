@@ -22,8 +22,7 @@ export async function makeImage({ task, call, shared }: TaskRun): Promise<Made> 
   const context = { ...call.context, cwd: shared.project.folder }
   const read = (field: 'image' | 'mask', paths: readonly string[]) =>
     allInputs(paths.map((path) => readImageFile(context, { field, name: field }, path)))
-  const masks = await read('mask', mask === null ? [] : [mask])
-  const sources = [...(await read('image', images)), ...masks]
+  const sources = [...(await read('image', images)), ...(await read('mask', mask === null ? [] : [mask]))]
   const model = stringOf(body['model']) ?? null
   const family = model === null ? undefined : modelCalled(model, shared.families).family
   // What other instances have made was not there when the manifest was checked.
