@@ -214,20 +214,16 @@ export async function waitForVideos(
   const outcomes = await Promise.all(jobs.map(waitFor))
   const videos = outcomes.map(({ video }) => video)
   const document = { version: outputVersion, command: 'wait', videos, warnings } as const
-  const goOn = (isLeft: (error: ModelgateError) => boolean) => {
-    const left = outcomes.flatMap(({ error, id }) => (error !== undefined && isLeft(error) ? id : []))
-    return leadTo('To continue waiting: ', resume(left))
-  }
+  // After a signal, whatever has not come; else what is still running.
+  const left = outcomes.filter(({ error }) => error && (signal.aborted || error.exit === 'running'))
+  const ids = left.map(({ id }) => id)
+  const goOn = ids.length === 0 ? {} : leadTo('To continue waiting: ', resume(ids))
   if (signal.aborted) {
     const reason = signal.reason as ModelgateError
-    const error = reason.amend({ phase: 'wait', billed: 'yes', ...goOn(() => true) })
-    return { kind: 'failed', document, error }
+    return { kind: 'failed', document, error: reason.amend({ phase: 'wait', billed: 'yes', ...goOn }) }
   }
   const errors = outcomes.flatMap(({ error }) => error ?? [])
-  const failure = failureOf(errors, jobs.length)
-  const isLeft = failure?.code === 'still_running'
-  const next = isLeft ? goOn(({ exit }) => exit === 'running') : {}
-  return { kind: 'ended', document, failure: failure?.amend(next) }
+  return { kind: 'ended', document, failure: failureOf(errors, jobs.length)?.amend(goOn) }
 }
 
 /** Lets at most this many work at the same time; each of the others waits for one of them. */
