@@ -1,14 +1,6 @@
-import {
-  accessSync,
-  constants,
-  existsSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  statSync,
-} from 'node:fs'
+import { existsSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
-import type { CosmiconfigResult, Options } from 'cosmiconfig'
+import type { CosmiconfigResult } from 'cosmiconfig'
 import { configFolder, homeFolder, type Environment } from '../context/folders.ts'
 import { ConfigError, ModelgateError } from '../errors.ts'
 import { describeJsonError } from '../files/parse-json.ts'
@@ -29,7 +21,7 @@ const packageKey = 'modelgate'
 const dataFormats = ['json', 'yaml', 'yml'] as const
 
 /** Data formats only: configuration is never executed. */
-const projectFiles: readonly string[] = [
+const projectNames: readonly string[] = [
   `.${packageKey}rc`,
   ...dataFormats.map((format) => `.${packageKey}rc.${format}`),
   ...dataFormats.map((format) => `${packageKey}.config.${format}`),
@@ -37,20 +29,15 @@ const projectFiles: readonly string[] = [
   'package.json',
 ]
 
-const userFiles = ['config.yaml', 'config.yml', 'config.json']
+const userNames = ['config.yaml', 'config.yml', 'config.json']
 
 /** The first file found from the working directory up to the home directory or the repository root. @throws ConfigError */
 export async function findProjectFile(context: Environment): Promise<FoundFile | undefined> {
-  for (const folder of foldersToSearch(context)) {
-    const found = await readFirst(folder, projectFiles)
-    if (found !== undefined) return found
-  }
-  return undefined
+  return readFirst(projectFiles(context))
 }
 
 export async function findUserFile(context: Environment): Promise<FoundFile | undefined> {
-  const folder = configFolder(context)
-  return folder === undefined ? undefined : readFirst(folder, userFiles)
+  return readFirst(userFiles(context))
 }
 
 /** A text as the user's own file at a path. @throws ConfigError when it is not valid JSON or YAML */
@@ -62,7 +49,7 @@ export async function parseUserFile(path: string, text: string): Promise<FoundFi
 export function userFilePath(context: Environment): string {
   const folder = configFolder(context)
   if (folder === undefined) return join('$XDG_CONFIG_HOME', packageKey, 'config.yaml')
-  const present = userFiles.find((name) => existsSync(join(folder, name)))
+  const present = userNames.find((name) => existsSync(join(folder, name)))
   return join(folder, present ?? 'config.yaml')
 }
 
@@ -77,29 +64,34 @@ export async function profileSection(context: Environment, profile: string): Pro
   return isAtTop ? [] : ['profiles', profile]
 }
 
-/** The files that are there, for a reader that cannot wait for the packages below and does without checks. */
-export function presentFiles(context: Environment): { readonly user: string[]; readonly project: string[] } {
-  const folder = configFolder(context)
-  const user = folder === undefined ? [] : present(folder, userFiles)
-  for (const searched of foldersToSearch(context)) {
-    const project = present(searched, projectFiles)
-    if (project.length > 0) return { user, project }
-  }
-  return { user, project: [] }
+/** A file that is there, and the folder that was searched. */
+type Candidate = Omit<FoundFile, 'text' | 'content'>
+
+/** The nearest first; to look for them needs none of the packages that read them. */
+export function* projectFiles(context: Environment): Generator<Candidate> {
+  for (const folder of foldersToSearch(context)) yield* present(folder, projectNames)
 }
 
-/** The first that is not empty. Loading the packages that read such files takes longer than the rest of the start. */
-async function readFirst(folder: string, names: readonly string[]): Promise<FoundFile | undefined> {
-  for (const path of present(folder, names)) {
-    const found = await readConfigFile(folder, path)
-    if (found !== undefined) return found
-  }
-  return undefined
+export function* userFiles(context: Environment): Generator<Candidate> {
+  const folder = configFolder(context)
+  if (folder !== undefined) yield* present(folder, userNames)
 }
 
 /** String concatenation: normalising a hundred paths takes longer than checking the files. */
-function present(folder: string, names: readonly string[]): string[] {
-  return names.map((name) => `${folder}${sep}${name}`).filter(isCandidate)
+function* present(folder: string, names: readonly string[]): Generator<Candidate> {
+  for (const name of names) {
+    const path = `${folder}${sep}${name}`
+    if (isCandidate(path)) yield { path, folder }
+  }
+}
+
+/** The first that is not empty. Loading the packages that read such files takes longer than the rest of the start. */
+async function readFirst(candidates: Iterable<Candidate>): Promise<FoundFile | undefined> {
+  for (const candidate of candidates) {
+    const found = await readConfigFile(candidate)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 const maxBytes = 1_048_576
@@ -107,29 +99,13 @@ const maxBytes = 1_048_576
 function isCandidate(file: string): boolean {
   // Unlike statSync, existsSync does not throw for a folder without search permission.
   if (!existsSync(file)) return false
-  const stat = reading(file, () => statSync(file))
+  const stat = statSync(file)
   if (stat.isDirectory()) return false
   if (file.endsWith('package.json')) return stat.isFile() && stat.size <= maxBytes && hasSettings(file)
   // Reading a device or a pipe might never end.
   if (!stat.isFile()) throw new ConfigError(`${file}: not a regular file.`)
   if (stat.size > maxBytes) throw new ConfigError(`${file}: larger than 1 MiB.`)
-  reading(file, () => accessSync(file, constants.R_OK))
   return true
-}
-
-function reading<Value>(file: string, read: () => Value): Value {
-  try {
-    return read()
-  } catch (error) {
-    throw unreadable(file, error)
-  }
-}
-
-function unreadable(file: string, cause: unknown): ConfigError {
-  return new ConfigError(`${file}: the configuration file cannot be read.`, {
-    hint: 'Change its permissions, or move it away.',
-    cause,
-  })
 }
 
 /** An invalid package.json is reported only if it seems to have our settings. */
@@ -190,40 +166,41 @@ function linkTarget(path: string): string | undefined {
   }
 }
 
-type ExplorerClass = new (
-  options: Options & { readonly metaConfigFilePath: null; readonly moduleName: string },
-) => {
-  load(path: string): Promise<CosmiconfigResult>
-}
+type Loader = (file: string, content: string) => Promise<unknown>
+
+/** What its `load` reads of the options. */
+type ExplorerClass = new (options: {
+  readonly moduleName: string
+  readonly searchPlaces: readonly []
+  readonly cache: false
+  readonly transform: (result: CosmiconfigResult) => CosmiconfigResult
+  readonly loaders: { readonly default: Loader }
+}) => { load(path: string): Promise<CosmiconfigResult> }
 
 /**
  * Reads a file as data, unless it is empty. The public functions of cosmiconfig first look for a "meta configuration" in
  * the working directory and run a `.config/config.js` found there, whatever the options. Its Explorer class does not.
  * @throws ConfigError naming file, line and column when it is not valid JSON or YAML
  */
-async function readConfigFile(folder: string, path: string): Promise<FoundFile | undefined> {
+async function readConfigFile({ path, folder }: Candidate): Promise<FoundFile | undefined> {
   const module: unknown = await import('cosmiconfig/dist/Explorer.js')
   const { Explorer } = module as { Explorer: ExplorerClass }
   let text = ''
-  const loader = (file: string, content: string) => {
+  const loader: Loader = (file, content) => {
     text = content.replace(/^\uFEFF/, '')
     return parseText(file, text)
   }
   const explorer = new Explorer({
     moduleName: packageKey,
-    packageProp: packageKey,
     searchPlaces: [],
-    searchStrategy: 'none',
-    ignoreEmptySearchPlaces: true,
-    metaConfigFilePath: null,
-    mergeImportArrays: false,
-    mergeSearchPlaces: false,
     cache: false,
     transform: (result) => result,
-    loaders: { '.json': loader, '.yaml': loader, '.yml': loader, noExt: loader },
+    loaders: { default: loader },
   })
-  const found = await explorer.load(path).catch((error: unknown) => {
-    throw error instanceof ModelgateError ? error : unreadable(path, error)
+  const found = await explorer.load(path).catch((cause: unknown) => {
+    if (cause instanceof ModelgateError) throw cause
+    const hint = 'Change its permissions, or move it away.'
+    throw new ConfigError(`${path}: the configuration file cannot be read.`, { hint, cause })
   })
   return found === null || found.isEmpty
     ? undefined

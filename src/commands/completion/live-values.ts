@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { presentFiles, parseYaml } from '../../config/config-file.ts'
+import { parseYaml, projectFiles, userFiles } from '../../config/config-file.ts'
 import { stateFolder } from '../../context/folders.ts'
 import type { Context } from '../../context.ts'
 import { knownModels } from '../../contract/known-models.ts'
@@ -141,12 +141,12 @@ function manifestAbove(folder: string): string | undefined {
 }
 
 async function configured(place: Place): Promise<JsonObject[]> {
-  const { user, project } = presentFiles(place)
-  const settingsIn = async (path = '') => {
+  const settingsIn = async ({ path }: { readonly path: string }) => {
     const content = await readYaml(path)
     return path.endsWith('package.json') ? objectOf(content)['modelgate'] : content
   }
-  const files = await Promise.all([user[0], project[0]].filter(Boolean).map(settingsIn))
+  const nearest = [...userFiles(place).take(1), ...projectFiles(place).take(1)]
+  const files = await Promise.all(nearest.map(settingsIn))
   return files
     .map(objectOf)
     .flatMap((own) => [own, ...Object.values(objectOf(own['profiles'])).map(objectOf)])
