@@ -9,7 +9,7 @@ import { shellWord } from '../files/file-error.ts'
 import { leadTo, nextCommand } from '../files/next-command.ts'
 import { isObject, objectOf } from '../json.ts'
 import { fileProblem, parseJson, userFilePath } from './config-file.ts'
-import type { Level, Values } from './layers.ts'
+import type { Values } from './layers.ts'
 import { configFolder, homeFolder } from '../context/folders.ts'
 import { hasPermissions } from '../platform.ts'
 
@@ -25,7 +25,7 @@ type KeySettings = Pick<Values, 'apiKeyFile' | 'apiKeyCommand' | 'profile'>
 export async function findKey(context: Context, settings: KeySettings): Promise<ApiKey> {
   const location = await locateKey(context, settings)
   if (location === undefined) throw keyMissing(context, settings.profile.value)
-  const value = await readKey(context, location)
+  const value = await location.read()
   checkKey(value, location.source)
   return { value, source: location.source }
 }
@@ -40,53 +40,49 @@ export function shortKeyWarning(key: string): string | null {
   return `A key of fewer than ${minHiddenLength} characters is too short to be hidden.`
 }
 
-/** A file is not read and a command not run yet. */
-export type KeyLocation = { readonly source: string } & (
-  | { readonly kind: 'environment'; readonly value: string }
-  | { readonly kind: 'file'; readonly path: string; readonly setting: string }
-  | { readonly kind: 'command'; readonly command: string; readonly setting: string }
-  | { readonly kind: 'credentials'; readonly path: string; readonly profile: string; readonly value: string }
+/** A file is not read and a command not run until `read` is called. */
+export type KeyLocation = {
+  readonly source: string
+  read(): string | Promise<string>
+} & (
+  | { readonly kind: 'environment' }
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'command'; readonly command: string }
+  | { readonly kind: 'credentials'; readonly path: string; readonly profile: string }
 )
 
 /** Finds the key in the order of `findKey`. @throws ConfigError for a credentials file that cannot be used */
 export async function locateKey(context: Context, settings: KeySettings): Promise<KeyLocation | undefined> {
+  const { apiKeyFile, apiKeyCommand } = settings
+  const file = keyFile(context, apiKeyFile)
+  if (apiKeyFile.level === 'flag') return file
   const value = context.env['MODELGATE_API_KEY']
-  return (
-    configuredKey(settings, ['flag']) ??
-    // An empty variable means that a secret is missing: reported, not skipped.
-    (value === undefined ? value : { kind: 'environment', value, source: 'environment MODELGATE_API_KEY' }) ??
-    configuredKey(settings, ['environment', 'user']) ??
-    (await credentialsKey(context, settings))
-  )
-}
-
-function readKey(context: Context, location: KeyLocation): string | Promise<string> {
-  switch (location.kind) {
-    case 'file':
-      return readKeyFile(context, location.path, location.setting)
-    case 'command':
-      return runKeyCommand(context, location.command, location.setting)
-    default:
-      return location.value
+  // An empty variable means that a secret is missing: reported, not skipped.
+  if (value !== undefined) {
+    return { kind: 'environment', source: 'environment MODELGATE_API_KEY', read: () => value }
   }
+  const command = keyCommand(context, apiKeyCommand)
+  // A file wins over a command of the same level.
+  const isNearer = apiKeyCommand.level === 'environment' && apiKeyFile.level !== 'environment'
+  return (isNearer ? command : (file ?? command)) ?? (await credentialsKey(context, settings))
 }
 
-/** A file wins over a command of the same level. */
-function configuredKey(
-  { apiKeyFile: file, apiKeyCommand: command }: KeySettings,
-  levels: readonly Level[],
+function keyFile(
+  context: Context,
+  { value: path, source }: KeySettings['apiKeyFile'],
 ): KeyLocation | undefined {
-  for (const level of levels) {
-    if (file.value !== undefined && file.level === level) {
-      const source = `${file.source}, file ${file.value}`
-      return { kind: 'file', path: file.value, setting: file.source, source }
-    }
-    if (command.value !== undefined && command.level === level) {
-      const source = `${command.source}, its command`
-      return { kind: 'command', command: command.value, setting: command.source, source }
-    }
-  }
-  return undefined
+  if (path === undefined) return undefined
+  const read = () => readKeyFile(context, path, source)
+  return { kind: 'file', path, source: `${source}, file ${path}`, read }
+}
+
+function keyCommand(
+  context: Context,
+  { value: command, source }: KeySettings['apiKeyCommand'],
+): KeyLocation | undefined {
+  if (command === undefined) return undefined
+  const read = () => runKeyCommand(context, command, source)
+  return { kind: 'command', command, source: `${source}, its command`, read }
 }
 
 async function credentialsKey(context: Context, settings: KeySettings): Promise<KeyLocation | undefined> {
@@ -97,7 +93,7 @@ async function credentialsKey(context: Context, settings: KeySettings): Promise<
   if (typeof value !== 'string') {
     throw new ConfigError(`${path}: the entry of profile ${JSON.stringify(profile)} has no api_key.`)
   }
-  return { kind: 'credentials', path, profile, value, source: `credentials file ${path}` }
+  return { kind: 'credentials', path, profile, source: `credentials file ${path}`, read: () => value }
 }
 
 function keyMissing(context: Context, profile: string): ModelgateError {
@@ -146,7 +142,7 @@ async function readKeyFile(context: Context, path: string, source: string): Prom
   throw fileProblem(bytes, `The key file (${source})`)
 }
 
-const trimKey = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim()
+export const trimKey = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim()
 
 const commandLimitMs = 10_000
 
@@ -205,11 +201,7 @@ export function credentialsPath(context: Context): string | undefined {
 
 /** Whether a key is stored for a profile; a file that cannot be used is reported when the key is needed. */
 export async function profileExists(context: Context, profile: string): Promise<boolean> {
-  try {
-    return (await readProfiles(context))?.[profile] !== undefined
-  } catch {
-    return false
-  }
+  return (await readProfiles(context).catch(() => undefined))?.[profile] !== undefined
 }
 
 /** Undefined if the file does not exist. */

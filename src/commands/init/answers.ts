@@ -1,6 +1,6 @@
 import { normaliseBaseUrl } from '../../config/base-url.ts'
 import { pathToWrite } from '../../config/edit-config.ts'
-import { checkKey, credentialsPath, findKey } from '../../config/key.ts'
+import { checkKey, credentialsPath, findKey, trimKey } from '../../config/key.ts'
 import { absolutePath } from '../../config/layers.ts'
 import type { Context } from '../../context.ts'
 import { ModelgateError, UsageError } from '../../errors.ts'
@@ -186,11 +186,11 @@ async function givenKey(
     })
   }
   const bytes = await readStandardInputBytes(context, '--api-key-file -')
-  return toStore(context, new TextDecoder().decode(bytes))
+  return toStore(context, trimKey(bytes))
 }
 
-function toStore(context: Context, key: string): KeyAnswer {
-  return { source: `credentials file ${credentialsPath(context)}`, value: key.trim() }
+function toStore(context: Context, value: string): KeyAnswer {
+  return { source: `credentials file ${credentialsPath(context)}`, value }
 }
 
 /** As later calls would read it; undefined where it is to come later. */
@@ -226,7 +226,7 @@ async function askKey({ context }: Session, present: string | undefined): Promis
     checkKey(typed.trim(), 'as pasted')
     return undefined
   })
-  return toStore(context, key)
+  return toStore(context, key.trim())
 }
 
 export const modelKinds = ['text', 'image', 'video'] as const
