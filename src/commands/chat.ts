@@ -86,7 +86,7 @@ async function runChat(
   const call = await startCall(context, options)
   const { settings, gate } = call
   const { stderr } = context
-  if (!options.sandbox) configuredBaseUrl(settings)
+  if (!options.sandbox) await configuredBaseUrl(settings)
   claimStandardInput(context, 'chat')
   const session = await openSession(call, wanted ?? 'respond', wanted)
   const style = wanted ?? session.conversation.style

@@ -90,16 +90,19 @@ function valueProblem(name: string, value: string): string | undefined {
 
 const maxValueBytes = 65_536
 
-/** The values of headers, and those that are hidden wherever they appear: from files and variables, not too short. */
-export async function readHeaders(context: Context, sources: HeaderSources) {
+/** The values of headers. @param hide gets those that come from files and variables, unless they are too short */
+export async function readHeaders(
+  context: Context,
+  sources: HeaderSources,
+  hide: (secret: string) => void,
+): Promise<HeaderSources> {
   const headers: Record<string, string> = {}
-  const secrets: string[] = []
   for (const [name, source] of Object.entries(sources)) {
     const value = await valueOf(context, name, source)
     headers[name] = value
-    if (value !== source && value.length >= 2 * minHiddenLength) secrets.push(value)
+    if (value !== source && value.length >= 2 * minHiddenLength) hide(value)
   }
-  return { headers, secrets }
+  return headers
 }
 
 async function valueOf(context: Context, name: string, source: string): Promise<string> {

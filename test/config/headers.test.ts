@@ -61,15 +61,22 @@ test('a value may be in a file or a variable, and is a secret if it has 16 chara
     e: 'written-out-and-long',
   }
   const secrets = ['a-token-of-22-characters', 'exactly-16-chars']
-  expect(await readHeaders(context, sources)).toEqual({
-    headers: { a: 'openai', b: secrets[0], c: 'openai', d: secrets[1], e: 'written-out-and-long' },
-    secrets,
+  const hidden: string[] = []
+  const read = (given: Readonly<Record<string, string>>) =>
+    readHeaders(context, given, (secret) => void hidden.push(secret))
+  expect(await read(sources)).toEqual({
+    a: 'openai',
+    b: secrets[0],
+    c: 'openai',
+    d: secrets[1],
+    e: 'written-out-and-long',
   })
-  expect(await messageOf(readHeaders(context, { x: 'env:NONE' }))).toBe(
+  expect(hidden).toEqual(secrets)
+  expect(await messageOf(read({ x: 'env:NONE' }))).toBe(
     '2: The headers: the variable NONE has no value for x.',
   )
-  expect(await messageOf(readHeaders(context, { x: `@${cwd}/bad` }))).toContain('a line break')
-  expect(await messageOf(readHeaders(context, { x: `@${cwd}/none` }))).toMatch(/^10: The header x: /)
+  expect(await messageOf(read({ x: `@${cwd}/bad` }))).toContain('a line break')
+  expect(await messageOf(read({ x: `@${cwd}/none` }))).toMatch(/^10: The header x: /)
 })
 
 test.each([

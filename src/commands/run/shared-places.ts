@@ -84,7 +84,7 @@ export async function readQueue(call: CommandCall<RunFlags>, options: Pick<RunOp
       worker: sandbox ? [...worker, '--sandbox'] : worker,
       async open() {
         if (places === undefined) throw new Error('A look opens no queue.')
-        return await openShared(call, places, sandbox ? sandboxAddress : configuredBaseUrl(settings))
+        return await openShared(call, places, sandbox ? sandboxAddress : await configuredBaseUrl(settings))
       },
     } satisfies QueueCall,
   }

@@ -150,7 +150,6 @@ export async function startOwnSandbox(context: Context, { families }: Settings) 
 /** @throws UsageError, ModelgateError (exit 3) with all that is missing */
 async function configuredDestination(options: CommonOptions, settings: Settings) {
   const problems = createProblemList()
-  if (await isNotSetUp(settings)) throw notSetUp()
   const baseUrl = await problems.check(() => configuredBaseUrl(settings))
   if (baseUrl === undefined) await addMissingKey(options, settings, problems)
   problems.throwIfAny()
@@ -172,29 +171,12 @@ async function keyFor(options: CommonOptions, { headers, keyLocation, apiKey }: 
   })
 }
 
-/** Neither a gateway nor a key: somebody's first call on a machine. */
+/** Neither a gateway nor a key: somebody's first call on a machine. Then that is the one problem. */
 export async function isNotSetUp({ baseUrl, keyLocation }: Settings): Promise<boolean> {
   if (baseUrl.value !== undefined) return false
   // A file of keys that cannot be used is a problem of its own.
   return (await keyLocation().catch(() => 'somewhere')) === undefined
 }
-
-/** In place of everything that is missing. @param model the variable of the model, for a command that needs one */
-export function notSetUp(model?: string): UsageError {
-  const variables = ['MODELGATE_BASE_URL', 'MODELGATE_API_KEY', ...(model === undefined ? [] : [model])]
-  // Each line fits a terminal of 80 columns.
-  return new UsageError(`No gateway is set up yet. Set one up with: ${initCommand.join(' ')}`, {
-    code: 'base_url_missing',
-    phase: 'config',
-    hint: `${trySandbox}
-Or set ${variables.join(', ')}.`,
-    next: initCommand,
-  })
-}
-
-const initCommand = ['modelgate', 'init']
-
-const trySandbox = 'To try it without a gateway, key or model, add --sandbox.'
 
 /** For a call that lacks something else as well; nothing when there is a key. */
 export async function addMissingKey(
@@ -203,6 +185,7 @@ export async function addMissingKey(
   problems: ProblemList,
 ): Promise<void> {
   if (options.sandbox || isDryRun(options) || hasAuthorization(settings)) return
+  if (await isNotSetUp(settings)) return
   try {
     await settings.apiKey()
   } catch (error) {
@@ -212,13 +195,23 @@ export async function addMissingKey(
   }
 }
 
-export function configuredBaseUrl({ baseUrl }: Settings): URL {
-  if (baseUrl.value !== undefined) return baseUrl.value
-  throw new UsageError('No gateway is configured: set MODELGATE_BASE_URL, or pass --base-url.', {
-    code: 'base_url_missing',
-    phase: 'config',
-    hint: trySandbox,
-    next: initCommand,
+const initCommand = ['modelgate', 'init']
+
+const trySandbox = 'To try it without a gateway, key or model, add --sandbox.'
+
+/** @param model the variable of the model, for a command that needs one @throws UsageError `base_url_missing` */
+export async function configuredBaseUrl(settings: Settings, model?: string): Promise<URL> {
+  if (settings.baseUrl.value !== undefined) return settings.baseUrl.value
+  const facts = { code: 'base_url_missing', phase: 'config', next: initCommand } as const
+  if (!(await isNotSetUp(settings))) {
+    const message = 'No gateway is configured: set MODELGATE_BASE_URL, or pass --base-url.'
+    throw new UsageError(message, { ...facts, hint: trySandbox })
+  }
+  const variables = ['MODELGATE_BASE_URL', 'MODELGATE_API_KEY', ...(model === undefined ? [] : [model])]
+  // Each line fits a terminal of 80 columns.
+  throw new UsageError(`No gateway is set up yet. Set one up with: ${initCommand.join(' ')}`, {
+    ...facts,
+    hint: `${trySandbox}\nOr set ${variables.join(', ')}.`,
   })
 }
 
@@ -278,17 +271,15 @@ async function readExtraCertificates(context: Context): Promise<void> {
 export async function ownHeaders(
   context: Context,
   options: Pick<CommonOptions, 'dryRun' | 'curl'>,
-  { headers: { value: headers }, downloadHeaders: { value: downloadHeaders } }: Settings,
+  settings: Settings,
   gate: Pick<Gate, 'hide'>,
 ) {
+  const { value: headers } = settings.headers
+  const { value: downloadHeaders } = settings.downloadHeaders
   const isEmpty = Object.keys({ ...headers, ...downloadHeaders }).length === 0
   if (isEmpty || isDryRun(options)) return { headers, downloadHeaders }
   const { readHeaders } = await import('../../../config/headers.ts')
-  const read = async (sources: typeof headers) => {
-    const found = await readHeaders(context, sources)
-    for (const secret of found.secrets) gate.hide(secret)
-    return found.headers
-  }
+  const read = (sources: typeof headers) => readHeaders(context, sources, (secret) => gate.hide(secret))
   const downloads = Object.entries(downloadHeaders).map(
     async ([origin, own]) => [origin, await read(own)] as const,
   )

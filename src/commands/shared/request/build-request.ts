@@ -13,7 +13,6 @@ import {
   addMissingKey,
   configuredBaseUrl,
   isNotSetUp,
-  notSetUp,
   readSettings,
   type CommandCall,
 } from '../gateway/open-gateway.ts'
@@ -56,8 +55,6 @@ export interface Draft<Options extends CommonOptions = CommonOptions>
   readonly sets: readonly Setting[]
   /** Undefined if they could not be read, which is one of the problems. */
   readonly settings: Settings | undefined
-  /** Nothing is set up yet: that is the one problem then, whatever else is missing. */
-  readonly isFirst: boolean
 }
 
 /** Later sources win: `--body`, the flags of fields, what the command adds, `--set` and the model (`nameModel`). */
@@ -69,9 +66,9 @@ export async function startRequest<Options extends CommonOptions>(
   const problems = createProblemList()
   const { check } = problems
   const settings = await check(() => readSettings(context, options))
-  const isFirst = settings !== undefined && !options.sandbox && (await isNotSetUp(settings))
-  if (isFirst) problems.add(notSetUp(modelVariable(shape)))
-  else if (settings !== undefined && !options.sandbox) await check(() => configuredBaseUrl(settings))
+  if (settings !== undefined && !options.sandbox) {
+    await check(() => configuredBaseUrl(settings, modelVariable(shape)))
+  }
   for (const names of shape.conflicts ?? []) {
     if (names.some((name) => valueOf(options, name) === undefined)) continue
     const [one, other] = names
@@ -90,7 +87,7 @@ export async function startRequest<Options extends CommonOptions>(
   const sets: Setting[] = []
   for (const text of options.set ?? [])
     await check(() => void sets.push(underFlag('--set', () => parseSet(text))))
-  return { ...shape, ...call, gate: createGate(context), problems, body, sets, settings, isFirst }
+  return { ...shape, ...call, gate: createGate(context), problems, body, sets, settings }
 }
 
 /** The call, once nothing is wrong with its request. @throws UsageError, FileError with all problems */
@@ -128,13 +125,14 @@ const isOptional = (endpoint: Endpoint) => isInBody(endpoint) && endpoint.fields
  * @returns undefined when none was named: the gateway chooses, or it is among the problems
  */
 export async function nameModel(draft: Draft, carried?: string): Promise<Model | undefined> {
-  const { endpoint, modelKind, options, body, settings, problems, isFirst } = draft
+  const { endpoint, modelKind, options, body, settings, problems } = draft
   for (const { path, value } of draft.sets) await problems.check(() => setField(body, path, value))
   const id = await problems.check(async () => {
     const inBody = isInBody(endpoint) ? body['model'] : undefined
     const set = isSet(draft, 'model') ? inBody : undefined
     const configured = settings?.[`${modelKind}Model`].value
     const named = [set, options.model, inBody, carried, configured].find(isNamed)
+    const isFirst = settings !== undefined && !options.sandbox && (await isNotSetUp(settings))
     if (named === undefined && (isFirst || isOptional(endpoint))) return undefined
     const chosen = named ?? (await chooseModel(draft))
     // A model of another type stays in the body, where the check finds it.
@@ -142,7 +140,7 @@ export async function nameModel(draft: Draft, carried?: string): Promise<Model |
     if (isInBody(endpoint) && chosen !== undefined && !isSetWrong) body['model'] = chosen
     return chosen
   })
-  if (settings !== undefined && !isFirst && problems.has('base_url_missing', 'model_missing')) {
+  if (settings !== undefined && problems.has('base_url_missing', 'model_missing')) {
     await addMissingKey(options, settings, problems)
   }
   if (id === undefined) return undefined
