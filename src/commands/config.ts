@@ -19,7 +19,6 @@ import {
   settingCalled,
   settingNames,
   settingTable,
-  type AnyRow,
   type SettingName,
 } from '../config/setting-table.ts'
 import { ConfigError, ModelgateError, UsageError } from '../errors.ts'
@@ -63,7 +62,7 @@ export function registerConfigList(command: Command, context: Context): void {
 
 /** A setting with its value and where that comes from, as `config list` shows it. */
 function describeSetting(settings: Settings, name: SettingName): SettingEntry {
-  const { file, env, flag, about, isSecret }: AnyRow = settingTable[name]
+  const { file, env, flag, about, isSecret } = settingTable[name]
   const { level, source, place } = settings[name]
   const hidden = isSecret === true && level !== 'default'
   return {
@@ -196,9 +195,9 @@ async function inProfile(context: Context, path: SettingPath, profile?: string):
 
 /** As the file is to have it. A path is meant from here, but a file's are read from its folder. @throws UsageError */
 async function valueToWrite(context: Context, { name, inner }: SettingPath, text: string): Promise<unknown> {
-  const { kind, file, onlyInFiles, isMapping }: AnyRow = settingTable[name]
+  const { kind, file, isMapping } = settingTable[name]
   let value: unknown = kind.fromText?.(text) ?? text
-  if (inner.length > 0 || onlyInFiles || isMapping) {
+  if (inner.length > 0 || isMapping) {
     // Braces and numbers are YAML; any other text is a name.
     const isNumber = /^\d+(\.\d+)?$/.test(text)
     value = /^\s*[{[]/.test(text) ? await parseYaml('the value', text) : isNumber ? Number(text) : text

@@ -13,7 +13,6 @@ import {
   settingCalled,
   settingNames,
   settingTable,
-  type AnyRow,
   type Kind,
   type SettingName,
   type SettingValues,
@@ -50,7 +49,7 @@ export async function textLayer(
 ): Promise<Layer> {
   const layer = new Map<SettingName, Setting<unknown>>()
   for (const name of settingNames) {
-    const { flag, env, kind }: AnyRow = settingTable[name]
+    const { flag, env, kind } = settingTable[name]
     const key = level === 'flag' ? flag : env
     const text = key === undefined ? undefined : texts[key]
     if (key === undefined || text === undefined) continue
@@ -74,7 +73,7 @@ export function firstValues(layers: readonly (Layer | undefined)[]): Values {
 
 function firstOf(layers: readonly (Layer | undefined)[], name: SettingName): Setting<unknown> {
   const found = layers.flatMap((layer) => layer?.get(name) ?? [])
-  const { default: value, join } = settingTable[name] as AnyRow
+  const { default: value, join } = settingTable[name]
   const [first = { value, source: 'default', level: 'default' }] = found
   if (join === undefined || found.length < 2) return first
   return {
@@ -98,38 +97,34 @@ export async function fileLayer(
   level: 'project' | 'user',
   problems: ProblemList,
 ): Promise<FileLayer> {
+  const wrongShape = (keys: readonly string[], must: string, given: unknown) =>
+    problems.add(new ConfigError(`${locationOf({ file, keys })} must ${must}, not ${kindOf(given)}.`))
   /** @param path of keys to a section: empty, or `profiles` and a name */
-  const readSection = async (section: unknown, source: string, path: readonly string[]): Promise<Layer> => {
+  const readSection = async (section: unknown, path: readonly string[]): Promise<Layer> => {
     const layer = new Map<SettingName, Setting<unknown>>()
-    if (!isObject(section)) {
-      const location = locationOf({ file, keys: path })
-      problems.add(new ConfigError(`${location} must be a mapping of settings, not ${kindOf(section)}.`))
-      return layer
-    }
+    if (!isObject(section)) wrongShape(path, 'be a mapping of settings', section)
+    const source = `${level} file ${file.path}${path.length === 0 ? '' : `, profile ${path[1]}`}`
     // Keys that are allowed besides the settings.
     const others = path.length > 0 ? [] : level === 'user' ? ['$schema', 'profiles'] : ['$schema']
-    for (const [key, value] of Object.entries(section)) {
+    for (const [key, value] of Object.entries(objectOf(section))) {
       if (problems.isFull) break
       if (others.includes(key)) continue
       const place = { file, keys: [...path, key] }
-      const name = settingCalled.get(key)
       const problem = keyProblem(context, place, level, others)
       if (problem !== undefined) problems.add(problem)
-      else await addValue(context, layer, name!, value, { source, level, place }, problems)
+      else await addValue(context, layer, settingCalled.get(key)!, value, { source, level, place }, problems)
     }
     return layer
   }
-  const source = `${level} file ${file.path}`
-  const settings = await readSection(file.content, source, [])
+  const settings = await readSection(file.content, [])
   const profiles = new Map<string, Layer>()
-  const written = level === 'user' && isObject(file.content) ? file.content['profiles'] : undefined
+  const written = level === 'user' ? objectOf(file.content)['profiles'] : undefined
   if (written !== undefined && !isObject(written)) {
-    const location = locationOf({ file, keys: ['profiles'] })
-    problems.add(new ConfigError(`${location} must map names to settings, not ${kindOf(written)}.`))
+    wrongShape(['profiles'], 'map names to settings', written)
   }
   for (const [name, own] of Object.entries(objectOf(written))) {
     if (problems.isFull) break
-    profiles.set(name, await readSection(own, `${source}, profile ${name}`, ['profiles', name]))
+    profiles.set(name, await readSection(own, ['profiles', name]))
   }
   return { settings, profiles }
 }
@@ -199,7 +194,7 @@ async function addValue(
   problems: ProblemList,
 ): Promise<void> {
   const { source, level, place } = origin
-  const kind: Kind<unknown> = settingTable[name].kind
+  const { kind } = settingTable[name]
   const result = await parseValue(kind, written)
   if ('wrong' in result) {
     for (const { keys, problem } of result.wrong) {

@@ -7,6 +7,8 @@ import type { DownloadHeaders, HeaderSources } from './headers.ts'
 /** The type of a setting, and how it is parsed from text (environment, command line). */
 export interface Kind<Value> {
   readonly schema: v.GenericSchema<unknown, Value> | (() => Promise<v.GenericSchema<unknown, Value>>)
+  /** All values, from the one that allows least. */
+  readonly words?: readonly Value[]
   /** By default a text is taken as it is. */
   fromText?(text: string): unknown
   /** Makes the paths in a value absolute, which are relative to the folder of the file that names it. */
@@ -73,14 +75,8 @@ const origins: Kind<readonly string[]> = {
 }
 
 function oneOf<const Word extends string>(words: readonly Word[]): Kind<Word> {
-  return { schema: v.picklist(words, `must be one of ${words.join(', ')}`) }
+  return { schema: v.picklist(words, `must be one of ${words.join(', ')}`), words }
 }
-
-/** From fewest to most retries. */
-const retryModes = ['never', 'safe', 'always'] as const
-
-/** From least to most that is recorded of a call; `metadata`, of earlier versions, is the same as `off`. */
-const historyModes = ['off', 'metadata', 'full'] as const
 
 /** The roots of the two styles, where they differ. */
 export interface BaseUrls<Address = string> {
@@ -156,8 +152,6 @@ interface Row {
    * closed to it, and so is what has none of these.
    */
   readonly project?: 'may set' | 'only to a trusted origin' | 'only to lower it'
-  /** Ranks a value by how much it allows; a project file may only lower it. */
-  allows?(value: unknown): number
   /** Says of a value that allows more what it would do, before `than` and the other value. */
   readonly wouldDo?: string
   /** Joins the values of all sources, the strongest first, instead of the first source winning. */
@@ -217,14 +211,12 @@ const rows = {
     flag: true,
     default: defaultMaxRetries,
     project: 'only to lower it',
-    allows: (retries: number) => retries,
     wouldDo: 'send requests more often',
   }),
-  retry: setting(oneOf(retryModes), 'what to retry: never, safe or always', {
+  retry: setting(oneOf(['never', 'safe', 'always']), 'what to retry: never, safe or always', {
     flag: true,
     default: 'safe',
     project: 'only to lower it',
-    allows: (mode: (typeof retryModes)[number]) => retryModes.indexOf(mode),
     wouldDo: 'send requests more often',
   }),
   idempotencyHonoured: setting(
@@ -264,12 +256,12 @@ const rows = {
     flag: true,
   }),
   history: setting(
-    oneOf(historyModes),
+    // `metadata`, of earlier versions, is the same as `off`.
+    oneOf(['off', 'metadata', 'full']),
     'what the log keeps of a call: off (the facts) or full (what was said, too; where CI is set, off)',
     {
       default: 'full',
       project: 'only to lower it',
-      allows: (mode: (typeof historyModes)[number]) => historyModes.indexOf(mode),
       wouldDo: 'record more of a call',
     },
   ),
@@ -302,16 +294,13 @@ export type SettingFlags = { readonly [Name in FlagName | 'sandbox']?: unknown }
 export const settingNames = Object.keys(rows) as SettingName[]
 
 /** Any setting, with its names. */
-export type AnyRow = SettingRow<Row>
-
-type SettingRow<Own extends Row> = Omit<Row, keyof Own | 'flag'> &
-  Omit<Own, 'flag'> & {
-    readonly flag: string | undefined
-    /** Its name in configuration files: `connect_timeout`. */
-    readonly file: string
-    /** `MODELGATE_CONNECT_TIMEOUT`. */
-    readonly env: string | undefined
-  }
+interface SettingRow extends Omit<Row, 'flag'> {
+  readonly flag: string | undefined
+  /** Its name in configuration files: `connect_timeout`. */
+  readonly file: string
+  /** `MODELGATE_CONNECT_TIMEOUT`. */
+  readonly env: string | undefined
+}
 
 /** Every setting. `connectTimeout` is `connect_timeout` in a file and `MODELGATE_CONNECT_TIMEOUT` in the environment. */
 export const settingTable = Object.fromEntries(
@@ -320,7 +309,7 @@ export const settingTable = Object.fromEntries(
     const env = row.onlyInFiles ? undefined : `MODELGATE_${file.toUpperCase()}`
     return [name, { ...row, flag: row.flag === true ? name : row.flag, file, env }]
   }),
-) as { readonly [Name in SettingName]: SettingRow<Rows[Name]> }
+) as Readonly<Record<SettingName, SettingRow>>
 
 /** By their names in files, in the order of the table. */
 export const settingCalled: ReadonlyMap<string, SettingName> = new Map(

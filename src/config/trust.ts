@@ -105,8 +105,8 @@ function checkNotRaised(
   own: Setting<unknown>,
   userFile: string,
 ): void {
-  const { file, env, flag, allows, wouldDo = '' } = settingTable[name]
-  const allowance = ({ value }: Setting<unknown>) => allows?.(value as never) ?? 0
+  const { file, env, flag, kind, wouldDo = '' } = settingTable[name]
+  const allowance = ({ value }: Setting<unknown>) => kind.words?.indexOf(value) ?? Number(value)
   if (allowance(chosen) <= allowance(own)) return
   const flagText = flag === undefined ? '' : `, or use ${flagName(flag)}`
   throw new ConfigError(
