@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { storeKey, storedProfiles, removeKey } from '../config/credentials.ts'
-import { checkKey, lastFour, shortKeyWarning, type KeyLocation } from '../config/key.ts'
+import { checkKey, lastFour, shortKeyWarning, trimKey, type KeyLocation } from '../config/key.ts'
 import { resolveSettings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { ModelgateError, UsageError, AlreadyReported } from '../errors.ts'
@@ -59,16 +59,10 @@ export function registerAuthLogin(command: Command, context: Context): void {
 }
 
 /** A question is repeated until the key is good. @returns also what the gateway says of it */
-async function newKey(
-  call: CommandCall<AuthOptions>,
-): Promise<{ readonly key: string; readonly verdict: string | undefined }> {
+async function newKey(call: CommandCall<AuthOptions>) {
   const { context, options, settings } = call
   const given = await givenKey(context, options)
-  if (given !== undefined) {
-    const key = new TextDecoder().decode(given.bytes).trim()
-    checkKey(key, given.source)
-    return { key, verdict: await tryKey(call, key) }
-  }
+  if (given !== undefined) return await goodKey(call, given.text, given.source)
   if (options.apiKeyFile !== undefined || !canAsk(context, options.noInput)) {
     throw new UsageError('No key was given, and there is no terminal to ask for it.', {
       code: 'not_confirmed',
@@ -77,20 +71,24 @@ async function newKey(
   }
   const profile = settings.profile.value === 'default' ? '' : ` of profile ${settings.profile.value}`
   // Reported when the question is over: it would be printed into its line.
-  let verdict: string | undefined
-  const key = await askSecret(context, `API key${profile}:`, async (typed) => {
-    checkKey(typed.trim(), 'as typed')
-    verdict = await tryKey(call, typed.trim())
+  let good: Awaited<ReturnType<typeof goodKey>>
+  await askSecret(context, `API key${profile}:`, async (typed) => {
+    good = await goodKey(call, typed.trim(), 'as typed')
     return undefined
   })
-  return { key: key.trim(), verdict }
+  return good!
+}
+
+async function goodKey(call: CommandCall<AuthOptions>, key: string, source: string) {
+  checkKey(key, source)
+  return { key, verdict: await tryKey(call, key) }
 }
 
 async function givenKey(context: Context, { apiKeyFile: path, stdin }: AuthOptions) {
   if (path !== undefined && path !== '-') {
     const bytes = await readInputFile(context, path, { maxBytes: maxKeyBytes })
     if (bytes instanceof ModelgateError) throw bytes
-    return { bytes, source: `file ${path}` }
+    return { text: trimKey(bytes), source: `file ${path}` }
   }
   const { kind } = context.stdin
   const isPiped = stdin && (kind === 'pipe' || kind === 'file')
@@ -98,7 +96,7 @@ async function givenKey(context: Context, { apiKeyFile: path, stdin }: AuthOptio
   const bytes = await (path === '-'
     ? readStandardInputBytes(context, '--api-key-file -')
     : readStandardInputBytes(context, 'auth login', silence(context)))
-  return { bytes, source: 'standard input' }
+  return { text: trimKey(bytes), source: 'standard input' }
 }
 
 /** An open pipe that nobody asked to be read must not hang the program. */

@@ -13,6 +13,7 @@ import {
   profileSection,
   userFilePath,
   parseYaml,
+  quoted,
 } from '../config/config-file.ts'
 import {
   flagName,
@@ -22,10 +23,11 @@ import {
   type SettingName,
 } from '../config/setting-table.ts'
 import { ConfigError, ModelgateError, UsageError } from '../errors.ts'
-import { isObject, objectOf } from '../json.ts'
+import { objectOf } from '../json.ts'
 import { editUserFile, pathToWrite, type Change } from '../config/edit-config.ts'
 import { lineOf, parseValue, type Setting } from '../config/layers.ts'
-import { keysOf, parseSettingPath, type SettingPath } from '../config/setting-path.ts'
+import { priceNames } from '../config/model-prices.ts'
+import { nearestName } from '../nearest-name.ts'
 import { existsSync } from 'node:fs'
 import { credentialsPath } from '../config/key.ts'
 import { configFolder, rescueFolder, stateFolder } from '../context/folders.ts'
@@ -95,27 +97,29 @@ export function registerConfigGet(command: Command, context: Context): void {
   command.addArgument(settingArgument(command))
   addShared(command, 'json profile messages')
   command.action(async (typed: string, { json, profile }: CommonOptions) => {
-    const path = parseSettingPath(typed)
-    const settings = await resolveSettings(context, { profile: path.section[1] ?? profile })
-    const value = path.inner.length > 0 ? await writtenValue(context, path) : shownValue(settings, path.name)
+    const { name, inner, section } = parsePath(typed)
+    const settings = await resolveSettings(context, { profile: section[1] ?? profile })
+    const written: unknown = settings[name].written
+    const value =
+      inner.length === 0 ? shownValue(settings, name) : inner.reduce((at, key) => objectOf(at)[key], written)
     if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) {
       throw new ConfigError(`${typed} is not set.`, { hint: `Set it: modelgate config set ${typed} VALUE` })
     }
-    const name = keysOf({ ...path, section: [] }).join('.')
     const document: SettingsDocument = {
       version: outputVersion,
       command: 'config get',
       profile: settings.profile.value,
-      settings: [{ ...describeSetting(settings, path.name), name, value, hidden: false }],
+      settings: [
+        {
+          ...describeSetting(settings, name),
+          name: [settingTable[name].file, ...inner].join('.'),
+          value,
+          hidden: false,
+        },
+      ],
     }
     await printDocument(context, { json }, document, () => `${lines(value)}\n`)
   })
-}
-
-async function writtenValue(context: Context, path: SettingPath): Promise<unknown> {
-  let value = (await findUserFile(context))?.content
-  for (const key of keysOf(path)) value = isObject(value) ? value[key] : undefined
-  return value
 }
 
 function lines(value: unknown): string {
@@ -148,9 +152,9 @@ export function registerConfigSet(command: Command, context: Context): void {
       const paths: SettingPath[] = []
       const changes: Change[] = []
       for (let at = 0; at < words.length; at += 2) {
-        const path = await inProfile(context, parseSettingPath(words[at]!), profile)
+        const path = await inProfile(context, words[at]!, profile)
         paths.push(path)
-        changes.push({ path: keysOf(path), value: await valueToWrite(context, path, words[at + 1]!) })
+        changes.push({ path: path.keys, value: await valueToWrite(context, path, words[at + 1]!) })
       }
       const { path: file } = await editUserFile(context, changes)
       if (quiet) return
@@ -169,8 +173,8 @@ export function registerConfigUnset(command: Command, context: Context): void {
   addShared(command, 'profile messages')
   command.action(async (name: string, { profile, quiet }: CommonOptions) => {
     const other = await otherKeys(context, name)
-    const path = other === undefined ? await inProfile(context, parseSettingPath(name), profile) : undefined
-    const keys = other ?? keysOf(path!)
+    const path = other === undefined ? await inProfile(context, name, profile) : undefined
+    const keys = other ?? path!.keys
     const { path: file, changed } = await editUserFile(context, [{ path: keys, value: undefined }])
     if (quiet) return
     const what = `${changed ? 'is removed from' : 'was not set in'} ${homePath(context, file)}`
@@ -188,9 +192,57 @@ async function otherKeys(context: Context, name: string): Promise<string[] | und
   return isThere && !settingCalled.has(name) ? keys : undefined
 }
 
-async function inProfile(context: Context, path: SettingPath, profile?: string): Promise<SettingPath> {
+interface SettingPath {
+  readonly name: SettingName
+  /** The keys inside a setting that is a mapping: `['my-model']` of `families.my-model`, `['gpt-4.1', 'input']` of a price. */
+  readonly inner: readonly string[]
+  /** `['profiles', 'work']` of `profiles.work.timeout`; empty at the top. */
+  readonly section: readonly string[]
+  /** All that lead to it in the file. */
+  readonly keys: readonly string[]
+}
+
+async function inProfile(context: Context, typed: string, profile?: string): Promise<SettingPath> {
+  const path = parsePath(typed)
   if (profile === undefined || path.section.length > 0) return path
-  return { ...path, section: await profileSection(context, profile) }
+  const section = await profileSection(context, profile)
+  return { ...path, section, keys: [...section, ...path.keys] }
+}
+
+/** Reads `base_url`, also with dashes, `families.my-model`, `profiles.work.base_url`. @throws UsageError, with the nearest */
+function parsePath(typed: string): SettingPath {
+  const [, profile, own = typed] = /^profiles\.(.+)\.([^.]+)$/.exec(typed) ?? []
+  const [first = '', ...rest] = own.split('.')
+  const file = first.replaceAll('-', '_').toLowerCase()
+  const name = settingCalled.get(file)
+  if (name === undefined) throw invalid(`${quoted(first)} is not a setting.`, hintFor(first))
+  if (rest.length > 0 && !settingTable[name].isMapping) {
+    throw invalid(`${file} has no parts: ${quoted(own)} is not a setting.`)
+  }
+  if (name === 'profile' && profile !== undefined) throw invalid('profile cannot be set in a profile.')
+  const section = profile === undefined ? [] : ['profiles', profile]
+  const inner = innerKeys(name, rest)
+  return { name, inner, section, keys: [...section, file, ...inner] }
+}
+
+const invalid = (problem: string | readonly string[], hint?: string) =>
+  new UsageError(problem, { code: 'config_invalid', hint })
+
+function hintFor(typed: string): string {
+  if (/^api[-_]?key$/i.test(typed)) {
+    return 'Keys do not belong in configuration files: store it with modelgate auth login.'
+  }
+  const nearest = nearestName(typed, [...settingCalled.keys()])
+  return nearest === undefined
+    ? 'See: modelgate config list --all'
+    : `Did you mean ${nearest}? All settings: modelgate config list --all`
+}
+
+/** An id of a model may have dots in it: what it costs begins with the name of a price. */
+function innerKeys(name: SettingName, rest: readonly string[]): readonly string[] {
+  if (rest.length === 0) return []
+  const at = name === 'prices' ? rest.findIndex((word, index) => index > 0 && priceNames.includes(word)) : -1
+  return at === -1 ? [rest.join('.')] : [rest.slice(0, at).join('.'), ...rest.slice(at)]
 }
 
 /** As the file is to have it. A path is meant from here, but a file's are read from its folder. @throws UsageError */
@@ -208,13 +260,12 @@ async function valueToWrite(context: Context, { name, inner }: SettingPath, text
   if (inner.length > 0) return value
   const result = await parseValue(kind, value)
   if (!('wrong' in result)) return value
-  const problems = result.wrong.map(({ keys, problem }) => `${[file, ...keys].join('.')} ${problem}.`)
-  throw new UsageError(problems, { code: 'config_invalid' })
+  throw invalid(result.wrong.map(({ keys, problem }) => `${[file, ...keys].join('.')} ${problem}.`))
 }
 
 async function report(context: Context, path: SettingPath, what: string): Promise<void> {
-  const { name, section, inner } = path
-  printNote(context, `${keysOf(path).join('.')} ${what}.`)
+  const { name, section, inner, keys } = path
+  printNote(context, `${keys.join('.')} ${what}.`)
   // A mapping is joined from all its sources, so nothing hides a part of it but the same part.
   if (inner.length > 0) return
   try {

@@ -36,8 +36,8 @@ import {
 } from './shared/gateway/open-gateway.ts'
 import { addShared, type CommonOptions, addExamples } from './shared/options/common-options.ts'
 
-/** Seconds for each request, so that the whole takes a minute at most. */
-const requestSeconds = 10
+/** For each request, so that the whole takes a minute at most. */
+const seconds = 10
 
 export function registerDoctor(command: Command, context: Context): void {
   addExamples(command, [
@@ -49,7 +49,7 @@ export function registerDoctor(command: Command, context: Context): void {
     command,
     'json jsonl sandbox profile baseUrl apiKeyFile caFile header allowHttp connectTimeout timeout messages',
     {
-      timeout: `limit for each request to the gateway (${requestSeconds})`,
+      timeout: `limit for each request to the gateway (${seconds})`,
       sandbox: 'check the built-in gateway instead',
     },
   )
@@ -140,16 +140,11 @@ async function* findings(
   if (key !== undefined && !(key instanceof ModelgateError)) gate.hide(key.value)
   // What is asked goes to an address, also where that is the sandbox.
   const { sandbox: _, ...asked } = options
-  const call = settings && { context, options: asked, settings: withLimit(settings), gate }
+  const call = settings && { context, options: asked, settings, gate }
   const look = call && baseUrl && (await lookAtGateway(call, baseUrl))
   yield ['gateway', look === undefined ? skipped('there is no base URL') : checkAnswer(look)]
   yield ['key', call === undefined ? unusable : await checkKey(call, key!, look)]
   yield ['clock', checkClock(look)]
-}
-
-function withLimit(settings: Settings): Settings {
-  const { timeout } = settings
-  return { ...settings, timeout: { ...timeout, value: timeout.value ?? requestSeconds } }
 }
 
 function settingsOfSandbox(settings: Settings, url: URL): Settings {
@@ -333,7 +328,8 @@ async function lookAtGateway(call: CommandCall, baseUrl: URL) {
     // The gateway wrote the date somewhere between; it has no fractions of a second.
     if (!Number.isNaN(date)) skewMs ??= date + 500 - (sent + clock.now()) / 2
   }
-  const check = await checkGateway(call, baseUrl, '', { onReply }).catch((error: unknown): GatewayCheck => ({
+  const asked = checkGateway(call, baseUrl, '', { seconds, onReply })
+  const check = await asked.catch((error: unknown): GatewayCheck => ({
     verdict: 'unreachable',
     error: asFailure(error),
   }))
@@ -377,9 +373,9 @@ async function checkKey(
   const open = look?.check.verdict
   if (open === 'lists')
     return ok(`${what}; the gateway lists its models without a key, so it was not checked`)
-  if (open === 'lists none') return ok(`${what}; only a paid call can check it`)
-  if (open !== 'refuses') return ok(`${what}; not tried`)
-  const check = await checkGateway(call, call.settings.baseUrl.value!, key)
+  if (open !== 'refuses')
+    return ok(`${what}; ${open === 'lists none' ? 'only a paid call can check it' : 'not tried'}`)
+  const check = await checkGateway(call, call.settings.baseUrl.value!, key, { seconds })
   const short = shortKeyWarning(key)
   switch (check.verdict) {
     case 'lists':
@@ -403,11 +399,8 @@ function checkClock(look: FirstLook | undefined): Finding {
     const isSilent = check.verdict === 'unreachable'
     return skipped(`the gateway ${isSilent ? 'was not reached' : 'does not report the time'}`)
   }
-  const seconds = Math.trunc(Math.abs(skewMs) / 1000)
-  if (Math.abs(skewMs) <= maxSkewMs) return ok(seconds <= 2 ? 'right' : `${seconds} s off`)
+  const off = Math.trunc(Math.abs(skewMs) / 1000)
+  if (Math.abs(skewMs) <= maxSkewMs) return ok(off <= 2 ? 'right' : `${off} s off`)
   const side = skewMs > 0 ? 'behind' : 'ahead of'
-  return warning(
-    `${roundedDuration(seconds)} ${side} the gateway's`,
-    'Set the clock of this machine, by NTP.',
-  )
+  return warning(`${roundedDuration(off)} ${side} the gateway's`, 'Set the clock of this machine, by NTP.')
 }

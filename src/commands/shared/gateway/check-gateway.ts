@@ -24,22 +24,20 @@ type FailedCheck<Verdict> = Verdict extends string
   ? { readonly verdict: Verdict; readonly error: ModelgateError }
   : never
 
-/** Unless `--timeout` says otherwise: somebody waits for it. */
-const checkSeconds = 15
-
 /**
  * Asks once.
  * @param key empty: the request has no `Authorization`
+ * @param seconds unless `--timeout` says otherwise: somebody waits for it
  * @throws the signal's reason; ModelgateError for certificates or a proxy that cannot be used
  */
 export async function checkGateway(
   call: CommandCall,
   baseUrl: URL,
   key = '',
-  { signal = call.context.signal, onReply }: Partial<Pick<Gateway, 'signal' | 'onReply'>> = {},
+  { seconds = 15, signal = call.context.signal, onReply }: CheckOptions = {},
 ): Promise<GatewayCheck> {
   const { context, gate } = call
-  const settings = settingsFor(call.settings, baseUrl, key)
+  const settings = settingsFor(call.settings, baseUrl, key, seconds)
   const opened = await openGateway({ ...call, context: { ...context, signal }, settings })
   try {
     const listener = { event() {}, flush: async () => {} }
@@ -55,6 +53,8 @@ export async function checkGateway(
   }
 }
 
+type CheckOptions = Partial<Pick<Gateway, 'signal' | 'onReply'>> & { readonly seconds?: number }
+
 function verdictOn({ exit, facts: { httpStatus } }: ModelgateError) {
   // 401 or 403: it wants a key, or refuses the one that it got.
   if (exit === 'key') return 'refuses'
@@ -65,13 +65,13 @@ function verdictOn({ exit, facts: { httpStatus } }: ModelgateError) {
   return isSilent ? 'unreachable' : 'in doubt'
 }
 
-function settingsFor(settings: Settings, baseUrl: URL, key: string): Settings {
+function settingsFor(settings: Settings, baseUrl: URL, key: string, seconds: number): Settings {
   const { timeout, maxRetries } = settings
   return {
     ...settings,
     baseUrl: { ...settings.baseUrl, value: baseUrl },
     ...(baseUrl === settings.baseUrl.value ? {} : { baseUrls: { ...settings.baseUrls, value: undefined } }),
-    timeout: { ...timeout, value: timeout.value ?? checkSeconds },
+    timeout: { ...timeout, value: timeout.value ?? seconds },
     maxRetries: { ...maxRetries, value: 0 },
     apiKey: async () => ({ value: key, source: 'init' }),
   }
