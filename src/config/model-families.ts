@@ -57,6 +57,11 @@ function limitOf(name: string, { type }: Field): LimitSchema {
   const forms = isText ? ', a list of words' : ''
   const problem = `must be false${forms}${keys.length === 0 ? '' : ` or a mapping of ${keys.join(', ')}`}`
   const not: LimitSchema = v.pipe(v.literal(false, problem), v.description('the field is not taken'))
+  if (isNumber) {
+    const bound = v.optional(numberFrom(0))
+    return v.union([not, mapping({ min: bound, max: bound }, problem, notLimit) as LimitSchema], problem)
+  }
+  if (!isText) return not
   const words: LimitSchema = v.pipe(
     v.array(word, problem),
     v.minLength(1, problem),
@@ -66,14 +71,7 @@ function limitOf(name: string, { type }: Field): LimitSchema {
     mapping({ max_length: v.optional(numberFrom(0, whole)) }, problem, notLimit),
     v.transform(({ max_length: maxLength }) => (maxLength === undefined ? {} : { maxLength })),
   )
-  const bounds = mapping(
-    { min: v.optional(numberFrom(0)), max: v.optional(numberFrom(0)) },
-    problem,
-    notLimit,
-  )
-  const numbers = bounds as v.GenericSchema<unknown, { readonly min?: number; readonly max?: number }>
-  if (isText) return v.union([not, words, name === 'size' ? sizeRule(problem) : length], problem)
-  return isNumber ? v.union([not, numbers], problem) : not
+  return v.union([not, words, name === 'size' ? sizeRule(problem) : length], problem)
 }
 
 function limitsOf({ name, fields }: Endpoint) {
