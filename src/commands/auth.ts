@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { storeKey, storedProfiles, removeKey } from '../config/credentials.ts'
+import { storeKey, storedProfiles } from '../config/credentials.ts'
 import { checkKey, lastFour, shortKeyWarning, trimKey, type KeyLocation } from '../config/key.ts'
 import { resolveSettings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
@@ -230,7 +230,7 @@ export function registerAuthLogout(command: Command, context: Context): void {
     const say = (line: string) => void (settings.quiet.value || printNote(context, line))
     const profiles = options.all ? storedProfiles(context) : [settings.profile.value]
     for (const profile of profiles) {
-      const { path, changed } = await removeKey(context, profile)
+      const { path, changed } = await storeKey(context, profile, undefined)
       const place = homePath(context, path)
       if (changed) say(`The key of profile ${profile} is removed from ${place}.`)
       else say(`No key of profile ${profile} is stored in ${place}.`)

@@ -3,28 +3,18 @@ import { ConfigError } from '../errors.ts'
 import { dangerousNames, objectOf } from '../json.ts'
 import { editJson } from './edit-config.ts'
 import { checkPlace, rewriteFile, textIfThere, type RewrittenFile } from './rewrite-file.ts'
-import { checkKey, credentialsPath, parseCredentials } from './key.ts'
+import { credentialsPath, parseCredentials } from './key.ts'
 import { quoted } from './config-file.ts'
 
-/** Stores the key of a profile in the credentials file, which becomes private (0600) if it was not. */
-export async function storeKey(context: Context, profile: string, key: string): Promise<RewrittenFile> {
-  checkKey(key, 'to be stored')
-  return await change(context, profile, key)
-}
-
-/** Removes the stored key of a profile; no other source of a key is touched. */
-export async function removeKey(context: Context, profile: string): Promise<RewrittenFile> {
-  return await change(context, profile, undefined)
-}
-
-/** The profiles whose keys are stored, in the order of the file; also of a file that others can read. */
-export function storedProfiles(context: Context): readonly string[] {
-  const path = credentialsPath(context)
-  const text = path === undefined ? undefined : textIfThere(path)
-  return path === undefined || text === undefined ? [] : Object.keys(parseCredentials(path, text))
-}
-
-async function change(context: Context, profile: string, key: string | undefined): Promise<RewrittenFile> {
+/**
+ * Stores a checked key for a profile, or with undefined removes it, in the credentials file. That becomes private (0600)
+ * if it was not; no other source of a key is touched.
+ */
+export async function storeKey(
+  context: Context,
+  profile: string,
+  key: string | undefined,
+): Promise<RewrittenFile> {
   checkPlace(context, 'credentials')
   const path = credentialsPath(context)!
   if (dangerousNames.has(profile)) throw new ConfigError(`${quoted(profile)} is not allowed as a name.`)
@@ -36,4 +26,11 @@ async function change(context: Context, profile: string, key: string | undefined
     return editJson(text, [{ path: ['profiles', profile], value }])
   }
   return await rewriteFile(context, path, edit, 0o600)
+}
+
+/** The profiles whose keys are stored, in the order of the file; also of a file that others can read. */
+export function storedProfiles(context: Context): readonly string[] {
+  const path = credentialsPath(context)
+  const text = path === undefined ? undefined : textIfThere(path)
+  return path === undefined || text === undefined ? [] : Object.keys(parseCredentials(path, text))
 }
