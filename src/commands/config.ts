@@ -13,7 +13,6 @@ import {
   profileSection,
   userFilePath,
   parseYaml,
-  quoted,
 } from '../config/config-file.ts'
 import {
   flagName,
@@ -26,8 +25,7 @@ import { ConfigError, ModelgateError, UsageError } from '../errors.ts'
 import { objectOf } from '../json.ts'
 import { editUserFile, pathToWrite, type Change } from '../config/edit-config.ts'
 import { lineOf, parseValue, type Setting } from '../config/layers.ts'
-import { priceNames } from '../config/model-prices.ts'
-import { nearestName } from '../nearest-name.ts'
+import { invalidSetting, parseSettingPath, type SettingPath } from '../config/setting-path.ts'
 import { existsSync } from 'node:fs'
 import { credentialsPath } from '../config/key.ts'
 import { configFolder, rescueFolder, stateFolder } from '../context/folders.ts'
@@ -97,7 +95,7 @@ export function registerConfigGet(command: Command, context: Context): void {
   command.addArgument(settingArgument(command))
   addShared(command, 'json profile messages')
   command.action(async (typed: string, { json, profile }: CommonOptions) => {
-    const { name, inner, section } = parsePath(typed)
+    const { name, inner, section } = parseSettingPath(typed)
     const settings = await resolveSettings(context, { profile: section[1] ?? profile })
     const written: unknown = settings[name].written
     const value =
@@ -192,57 +190,11 @@ async function otherKeys(context: Context, name: string): Promise<string[] | und
   return isThere && !settingCalled.has(name) ? keys : undefined
 }
 
-interface SettingPath {
-  readonly name: SettingName
-  /** The keys inside a setting that is a mapping: `['my-model']` of `families.my-model`, `['gpt-4.1', 'input']` of a price. */
-  readonly inner: readonly string[]
-  /** `['profiles', 'work']` of `profiles.work.timeout`; empty at the top. */
-  readonly section: readonly string[]
-  /** All that lead to it in the file. */
-  readonly keys: readonly string[]
-}
-
 async function inProfile(context: Context, typed: string, profile?: string): Promise<SettingPath> {
-  const path = parsePath(typed)
+  const path = parseSettingPath(typed)
   if (profile === undefined || path.section.length > 0) return path
   const section = await profileSection(context, profile)
   return { ...path, section, keys: [...section, ...path.keys] }
-}
-
-/** Reads `base_url`, also with dashes, `families.my-model`, `profiles.work.base_url`. @throws UsageError, with the nearest */
-function parsePath(typed: string): SettingPath {
-  const [, profile, own = typed] = /^profiles\.(.+)\.([^.]+)$/.exec(typed) ?? []
-  const [first = '', ...rest] = own.split('.')
-  const file = first.replaceAll('-', '_').toLowerCase()
-  const name = settingCalled.get(file)
-  if (name === undefined) throw invalid(`${quoted(first)} is not a setting.`, hintFor(first))
-  if (rest.length > 0 && !settingTable[name].isMapping) {
-    throw invalid(`${file} has no parts: ${quoted(own)} is not a setting.`)
-  }
-  if (name === 'profile' && profile !== undefined) throw invalid('profile cannot be set in a profile.')
-  const section = profile === undefined ? [] : ['profiles', profile]
-  const inner = innerKeys(name, rest)
-  return { name, inner, section, keys: [...section, file, ...inner] }
-}
-
-const invalid = (problem: string | readonly string[], hint?: string) =>
-  new UsageError(problem, { code: 'config_invalid', hint })
-
-function hintFor(typed: string): string {
-  if (/^api[-_]?key$/i.test(typed)) {
-    return 'Keys do not belong in configuration files: store it with modelgate auth login.'
-  }
-  const nearest = nearestName(typed, [...settingCalled.keys()])
-  return nearest === undefined
-    ? 'See: modelgate config list --all'
-    : `Did you mean ${nearest}? All settings: modelgate config list --all`
-}
-
-/** An id of a model may have dots in it: what it costs begins with the name of a price. */
-function innerKeys(name: SettingName, rest: readonly string[]): readonly string[] {
-  if (rest.length === 0) return []
-  const at = name === 'prices' ? rest.findIndex((word, index) => index > 0 && priceNames.includes(word)) : -1
-  return at === -1 ? [rest.join('.')] : [rest.slice(0, at).join('.'), ...rest.slice(at)]
 }
 
 /** As the file is to have it. A path is meant from here, but a file's are read from its folder. @throws UsageError */
@@ -260,7 +212,7 @@ async function valueToWrite(context: Context, { name, inner }: SettingPath, text
   if (inner.length > 0) return value
   const result = await parseValue(kind, value)
   if (!('wrong' in result)) return value
-  throw invalid(result.wrong.map(({ keys, problem }) => `${[file, ...keys].join('.')} ${problem}.`))
+  throw invalidSetting(result.wrong.map(({ keys, problem }) => `${[file, ...keys].join('.')} ${problem}.`))
 }
 
 async function report(context: Context, path: SettingPath, what: string): Promise<void> {
