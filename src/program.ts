@@ -1,9 +1,14 @@
 import { Command, CommanderError } from 'commander'
 import type { Context } from './context.ts'
-import { addShared, takeOptionsBefore, addExamples } from './commands/shared/options/common-options.ts'
+import {
+  addShared,
+  takeOptionsBefore,
+  addExamples,
+  nameOf,
+} from './commands/shared/options/common-options.ts'
 import { helpLayout } from './commands/shared/help/command-help.ts'
 import { hasHelpColours, writeHelp } from './output/help-page.ts'
-import { commandEntries, type CommandEntries } from './command-entries.ts'
+import { aboutCommand, commandModules, groupExamples } from './command-entries.ts'
 
 /** @throws UsageError for what the parser refuses; whatever the command throws */
 export async function runProgram(argv: readonly string[], context: Context): Promise<void> {
@@ -58,7 +63,7 @@ export function createProgram(context: Context): Command {
   ])
   // They may stand before the name of a command that has them.
   addShared(program, 'profile json quiet debug')
-  addCommands(program, context, commandEntries)
+  addCommands(program, context)
   program.hook('preAction', (_, command) => {
     takeOptionsBefore(command)
     unmarkDashedText(command)
@@ -66,36 +71,34 @@ export function createProgram(context: Context): Command {
   return program
 }
 
-function addCommands(parent: Command, context: Context, entries: CommandEntries): void {
-  for (const [name, { about, examples: own, commands }] of Object.entries(entries)) {
-    const command = parent.command(name).description(about)
-    if (commands !== undefined) addCommands(command, context, commands)
-    if (own !== undefined) addExamples(command, own)
+function addCommands(program: Command, context: Context): void {
+  for (const [words, about] of Object.entries(aboutCommand)) {
+    const parent = program.commands.find((group) => words.startsWith(`${group.name()} `)) ?? program
+    const command = parent.command(words.split(' ').at(-1)!).description(about)
+    addExamples(command, groupExamples[words] ?? [])
+    loadBelow(command, context)
   }
+  loadBelow(program, context)
+}
+
+function loadBelow(parent: Command, context: Context): void {
   parent.hook('preSubcommand', ({ args }, command) =>
     // The parser handles `video help wait` without calling another hook.
-    args[1] === 'help' ? loadCommand(command, context, entries) : loadOwn(command, context, entries),
+    args[1] === 'help' ? loadCommand(command, context) : loadOwn(command, context),
   )
 }
 
 /** Loads a command and all commands below it. */
-export async function loadCommand(
-  command: Command,
-  context: Context,
-  entries = commandEntries,
-): Promise<void> {
-  await loadOwn(command, context, entries)
-  const below = entries[command.name()]?.commands
-  for (const child of command.commands) await loadCommand(child, context, below)
+export async function loadCommand(command: Command, context: Context): Promise<void> {
+  for (const one of [command, ...command.commands]) await loadOwn(one, context)
 }
 
 const loaded = new WeakSet<Command>()
 
-async function loadOwn(command: Command, context: Context, entries: CommandEntries): Promise<void> {
+async function loadOwn(command: Command, context: Context): Promise<void> {
   if (loaded.has(command)) return
   loaded.add(command)
-  const loadOther = (other: Command) => loadCommand(other, context)
-  const register = await entries[command.name()]?.load?.(loadOther)
+  const register = await commandModules[nameOf(command)]?.((other) => loadCommand(other, context))
   register?.(command, context)
   // The parser sets such defaults before a command is loaded.
   for (const option of command.options) {
@@ -147,12 +150,10 @@ function unmarkDashedText(command: Command): void {
 
 /** The command that words of a call name: `image create`; undefined where they name none. */
 export function commandNamed(words: readonly string[]): string | undefined {
-  const names: string[] = []
-  let entries: CommandEntries | undefined = commandEntries
+  let name = ''
   for (const word of words) {
-    if (entries === undefined || !Object.hasOwn(entries, word)) continue
-    names.push(word)
-    entries = entries[word]!.commands
+    const longer = `${name} ${word}`.trim()
+    if (Object.hasOwn(aboutCommand, longer)) name = longer
   }
-  return names.join(' ') || undefined
+  return name || undefined
 }

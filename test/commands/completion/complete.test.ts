@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { array, assert, asyncProperty, string } from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { commandEntries } from '../../../src/command-entries.ts'
+import { aboutCommand } from '../../../src/command-entries.ts'
 import { complete } from '../../../src/commands/completion/complete.ts'
 import type { Place } from '../../../src/commands/completion/live-values.ts'
 import { projectRoot } from '../../support/pages.ts'
@@ -45,7 +45,7 @@ test.each([[['completion']], [['completion', 'tcsh']]])('%j is a usage error', a
 
 describe('after these words come', () => {
   test.each<[string, string[]]>([
-    ['modelgate ', Object.keys(commandEntries)],
+    ['modelgate ', Object.keys(aboutCommand).filter((name) => !name.includes(' '))],
     ['modelgate comp', ['completion']],
     ['modelgate completion ', ['bash', 'zsh', 'fish', 'powershell']],
     ['modelgate help exit', ['exit-codes']],
