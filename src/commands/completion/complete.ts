@@ -12,6 +12,9 @@ const liveNames: Readonly<Record<LiveKind, readonly string[]>> = {
   assets: ['run', 'run adopt', 'run pick', 'run report', 'run restore', '--regenerate'],
 }
 
+/** Options that take the name of a file, too, by another placeholder. */
+const fileOptions = ['--history', '--schema']
+
 /** Words; or, for the names of files, what is typed already before them (`@`, `--output=`). */
 type Answer = readonly Candidate[] | string
 
@@ -108,28 +111,26 @@ async function answerTo(
   const typed = words.at(-1) ?? ''
   const values = async (name: string, targets: readonly Target[], before = ''): Promise<Answer> => {
     const start = typed.slice(before.length)
-    const takes = (placeholder: string, note: string) =>
-      targets.some((one) => one.name.split('|').includes(placeholder) || one.about.includes(note))
-    if (takes('file', 'a file name')) return before
-    if (start.startsWith('@') && takes('json', '@file')) return `${before}@`
+    const isFile = targets.some((target) => target.name.split('|').includes('file'))
+    if (isFile || fileOptions.includes(name)) return before
+    if (start.startsWith('@')) return `${before}@`
     const known = targets.flatMap((target) => target.values ?? []).map((value) => ({ value, about: '' }))
     const [kind] = Object.entries(liveNames).find(([, names]) => names.includes(name)) ?? []
     const live = kind === undefined ? [] : await liveWords(kind, command.name.split(' '), start, place)
     return [...known, ...live].map((word) => ({ ...word, value: before + word.value }))
   }
-  const valuesOf = async ({ flag, about, value }: Flag, before?: string): Promise<Answer> =>
-    value === null ? [] : values(flag, [{ ...value, name: value.placeholder, about }], before)
+  const valuesOf = async (flag?: Flag, before?: string): Promise<Answer> =>
+    flag?.value ? values(flag.flag, [{ ...flag.value, name: flag.value.placeholder }], before) : []
   if (pending !== undefined) return valuesOf(pending)
   if (mayBeFlag && (isFlag(typed) || typed === '-')) {
     const { flag, before } = flagIn(command, typed)
-    if (before !== '') return flag === undefined ? [] : valuesOf(flag, before)
+    if (before !== '') return valuesOf(flag, before)
     const left = flagsOf(command).filter((one) => one.repeatable || !given.has(one.flag))
     return left.flatMap((one) => namesOf(one).map((value) => ({ value, about: one.about })))
   }
-  const children = mayBeCommand ? command.commands : []
   const own = await values(command.name, command.arguments)
-  if (typeof own === 'string') return own
-  return [...children.map((value) => ({ value, about: childOf(command, value).about })), ...own]
+  if (typeof own === 'string' || !mayBeCommand) return own
+  return [...command.commands.map((value) => ({ value, about: childOf(command, value).about })), ...own]
 
   function childOf({ name }: HelpCommand, word: string): HelpCommand {
     return all.find((one) => one.name === `${name} ${word}`.trim())!
@@ -144,7 +145,7 @@ async function liveWords(kind: string, command: readonly string[], start: string
 type Flag = Pick<HelpOption, 'flag' | 'short' | 'about' | 'repeatable' | 'value'>
 
 /** What takes a value: an argument, or an option under the name of its value. */
-type Target = Pick<HelpCommand['arguments'][number], 'name' | 'about' | 'values'>
+type Target = Pick<HelpCommand['arguments'][number], 'name' | 'values'>
 
 const switches = { repeatable: false, value: null }
 const version: Flag = { flag: '--version', short: '-V', about: 'print the version', ...switches }
