@@ -2,9 +2,10 @@ import type { Command, CommanderError } from 'commander'
 import { UsageError } from '../../../errors.ts'
 import { nextCommand } from '../../../files/next-command.ts'
 import { nearestName } from '../../../nearest-name.ts'
+import { nameOf } from '../options/common-options.ts'
 import { pathOf } from './command-help.ts'
 
-/** Words that other programs understand, and what they are here. */
+/** Words that other programs understand, after the words of a group, and what they are here. */
 const usualWords: Readonly<Record<string, string>> = {
   '-v': '-V, --version',
   '-H': '--header',
@@ -21,13 +22,15 @@ const usualWords: Readonly<Record<string, string>> = {
   history: 'log',
   cost: 'usage',
   tokens: 'usage',
-}
-
-const usualWordsOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  image: { generate: 'create', generations: 'create', variation: 'edit' },
-  video: { create: 'generate', edit: 'remix', get: 'status' },
-  config: { show: 'list' },
-  auth: { whoami: 'status' },
+  'image generate': 'create',
+  'image generations': 'create',
+  'image variation': 'edit',
+  'video create': 'generate',
+  'video edit': 'remix',
+  'video get': 'status',
+  'config ls': 'list',
+  'config show': 'list',
+  'auth whoami': 'status',
 }
 
 /** Options that other programs have, and what may stand for them here: the first that the command has. */
@@ -69,23 +72,19 @@ export function parserError(error: CommanderError, program: Command, argv: reado
   if (kind === undefined) return new UsageError(choicesOf(plain), { hint })
   const gone = goneWords[`${path} ${word}`]
   if (gone !== undefined) return new UsageError(`unknown ${kind} '${word}'`, { hint: gone })
-  if (kind === 'command') {
-    const meant = didYouMean(meantCommands(command, word))
-    const next = correctedCall(word, meant, program, argv)
-    return new UsageError(`unknown command '${word}'${meant}`, { hint, next })
-  }
+  const isOption = kind === 'option'
   // A value after "=" may be a key.
-  const name = word.replace(/=[^]*$/, '')
-  if (keyOption.test(name)) {
+  const name = isOption ? nameIn(word) : word
+  if (isOption && keyOption.test(name)) {
     return new UsageError(`unknown option '${name}'`, {
       hint: 'Arguments are seen by others: set MODELGATE_API_KEY, or pass --api-key-file FILE.',
     })
   }
-  const usual = usualWords[name] ?? usualOptions[name]?.find((long) => optionOf(command, long) !== undefined)
-  const meant = usual === undefined ? offer : didYouMean([usual])
+  const words = isOption ? meantOptions(command, name) : meantCommands(command, name)
+  const meant = words.length > 0 ? ` (Did you mean ${words.join(' or ')}?)` : isOption ? offer : ''
   // Names of options have no white space.
-  const isText = /\s/.test(name)
-  return new UsageError(`unknown option '${name}'${meant}`, {
+  const isText = isOption && /\s/.test(name)
+  return new UsageError(`unknown ${kind} '${name}'${meant}`, {
     hint: isText ? `Text that begins with a dash follows "--": ${path} [options] -- "-text"` : hint,
     next: correctedCall(name, meant, program, argv),
   })
@@ -104,15 +103,16 @@ export function misplaced(program: Command, argv: readonly string[]): UsageError
   const next = [program.name(), ...path, ...before, ...argv.slice(at + path.length)]
   // A line that may hold a key is not repeated.
   const isShown = !next.some((word) => /^--?(?:H|header|body|set)\b/.test(word))
-  return new UsageError(`${wrong.replace(/=[^]*$/, '')} belongs after the command.`, {
+  return new UsageError(`${nameIn(wrong)} belongs after the command.`, {
     hint: isShown ? nextCommand(next).toString() : `See ${pathOf(command)} --help.`,
     ...(isShown ? { next } : {}),
   })
 }
 
+const nameIn = (word: string) => word.replace(/=[^]*$/, '')
+
 function optionOf({ options }: Command, word: string) {
-  const name = word.replace(/=[^]*$/, '')
-  return options.find(({ short, long }) => short === name || long === name)
+  return options.find(({ short, long }) => short === nameIn(word) || long === nameIn(word))
 }
 
 /** Only what is suggested in place of the wrong word, where that is one word. */
@@ -152,20 +152,17 @@ function choicesOf(message: string): string {
   )
 }
 
-function didYouMean(words: readonly string[]): string {
-  return words.length === 0 ? '' : ` (Did you mean ${words.join(' or ')}?)`
+function meantOptions(command: Command, name: string): string[] {
+  const usual = usualWords[name] ?? usualOptions[name]?.find((long) => optionOf(command, long) !== undefined)
+  return usual === undefined ? [] : [usual]
 }
 
-function meantCommands(group: Command, given: string): string[] {
-  const word = given === 'ls' ? 'list' : given
-  const own = group.commands.map((child) => child.name())
-  if (group.parent !== null) {
-    return [usualWordsOf[group.name()]?.[word] ?? nearestName(word, own) ?? []].flat()
-  }
-  const usual = Object.hasOwn(usualWords, word) ? usualWords[word] : undefined
-  if (usual !== undefined) return [usual]
+function meantCommands(group: Command, word: string): string[] {
+  const words = `${nameOf(group)} ${word}`.trim()
+  if (Object.hasOwn(usualWords, words)) return [usualWords[words]!]
   const below = group.commands.flatMap((child) =>
     child.commands.filter((inner) => inner.name() === word).map(() => `${child.name()} ${word}`),
   )
+  const own = group.commands.map((child) => child.name())
   return below.length > 0 ? below : [nearestName(word, own) ?? []].flat()
 }
