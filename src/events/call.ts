@@ -1,5 +1,4 @@
 import * as f from './fields.ts'
-import { warnings } from './text.ts'
 
 const fileFields = {
   path: f.text('where it was written, absolute'),
@@ -70,19 +69,16 @@ const wholeCall = f.object({
 export type LogDocument = f.Infer<typeof logDocument>
 export const logDocument = f.document(['log'], {
   calls: f.list('the calls, the newest first', call),
-  warnings,
 })
 
 export type CallDocument = f.Infer<typeof callDocument>
 export const callDocument = f.document(['log show'], {
   call: wholeCall,
-  warnings,
 })
 
 export type LogClearDocument = f.Infer<typeof logClearDocument>
 export const logClearDocument = f.document(['log clear'], {
   removed: f.count('how many calls were forgotten'),
-  warnings,
 })
 
 export const usageGroupings = ['model', 'command', 'day'] as const
@@ -123,5 +119,4 @@ export const usageReportDocument = f.document(['usage'], {
   rows: f.list('the most expensive first; days in their order', usageRow),
   total: usageSums,
   sandbox_calls: f.count('calls of the sandbox, which are not among the others'),
-  warnings,
 })

@@ -32,7 +32,7 @@ const profileKey = f.shape('profile_key', {
 })
 
 export type ChecksDocument = f.Infer<typeof checksDocument>
-export const checksDocument = f.document(['doctor'], {
+export const checksDocument = f.plainDocument(['doctor'], {
   verdict: f.oneOf(['ok', 'warning', 'failed'], 'the worst of all checks'),
   program: f.text('version of modelgate'),
   platform: f.text('operating system and processor'),
@@ -40,6 +40,6 @@ export const checksDocument = f.document(['doctor'], {
 })
 
 export type KeysDocument = f.Infer<typeof keysDocument>
-export const keysDocument = f.document(['auth status'], {
+export const keysDocument = f.plainDocument(['auth status'], {
   profiles: f.list('the profiles, the one in use first', profileKey),
 })

@@ -81,10 +81,20 @@ export type EventsOf<Table extends Readonly<Record<string, Properties>>> = {
 /** The field that every document begins with. */
 export const version: Schema<number> = described(v.literal(outputVersion), 'version of this description')
 
+export const warnings = texts('warnings of the command')
+
 /** A document, which says first of which command it is. */
-export function document<const Command extends string, const Fields extends Properties>(
+export function plainDocument<const Command extends string, const Fields extends Properties>(
   commands: readonly Command[],
   fields: Fields,
 ) {
   return object({ version, command: oneOf(commands, 'the command that ran'), ...fields })
+}
+
+/** One that ends with the warnings of the command. */
+export function document<const Command extends string, const Fields extends Properties>(
+  commands: readonly Command[],
+  fields: Fields,
+) {
+  return plainDocument(commands, { ...fields, warnings })
 }

@@ -67,7 +67,7 @@ const command = f.shape('command', {
 })
 
 export type HelpDocument = f.Infer<typeof helpDocument>
-export const helpDocument = f.document(['help'], {
+export const helpDocument = f.plainDocument(['help'], {
   program: f.text('name of the program'),
   program_version: f.text('its version'),
   commands: f.list('the command that was asked for and all below it; by default all', command),

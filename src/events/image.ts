@@ -60,5 +60,4 @@ export const imageDocument = f.document(['image create', 'image edit', 'wait'], 
   links: f.list('results that were not downloaded (--no-download)', imageLink),
   failures: f.list('images that could not be saved', imageFailure),
   mismatches: text.mismatches,
-  warnings: text.warnings,
 })

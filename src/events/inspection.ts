@@ -1,5 +1,4 @@
 import * as f from './fields.ts'
-import { warnings } from './text.ts'
 
 export type Inspection = f.Infer<typeof inspection>
 const inspection = f.shape('inspection', {
@@ -46,5 +45,4 @@ export type InspectionDocument = f.Infer<typeof inspectionDocument>
 export const inspectionDocument = f.document(['inspect'], {
   files: f.list('the files, in the order that was given', inspection),
   failures: f.list('files that could not be read', failure),
-  warnings,
 })

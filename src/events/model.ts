@@ -1,5 +1,4 @@
 import * as f from './fields.ts'
-import { warnings } from './text.ts'
 
 export type FieldLimit = f.Infer<typeof fieldLimit>
 export const fieldLimit = f.object({
@@ -53,5 +52,4 @@ export const modelsDocument = f.document(['models'], {
   gateway: f.textOrNull('address of the gateway that was asked; null where none was'),
   models: f.list('the models', model),
   request_id: f.textOrNull('id of the request'),
-  warnings,
 })

@@ -1,5 +1,5 @@
 import * as f from './fields.ts'
-import { cost, estimate, warnings } from './text.ts'
+import { cost, estimate } from './text.ts'
 
 /**
  * What an instance is in comparison with lock, files, store and journals. `unknown`: a request was sent, and nobody knows
@@ -209,7 +209,6 @@ export const runDocument = f.document(['run', 'run merge', 'run pull'], {
   cost,
   orphans: f.texts('ids that the lock has and the manifest does not'),
   left: f.list('what is left to do, the worst first', runRemainder),
-  warnings,
 })
 
 export type RunChangeDocument = f.Infer<typeof runChangeDocument>
@@ -220,7 +219,6 @@ export const runChangeDocument = f.document(['run adopt', 'run pick'], {
     variant: f.countOrNull('number of the candidate that was picked; null where there are none'),
     files: f.list('its outputs, as they are locked now', runFile),
   }),
-  warnings,
 })
 
 export type RunRestoreDocument = f.Infer<typeof runRestoreDocument>
@@ -236,7 +234,6 @@ export const runRestoreDocument = f.document(['run restore'], {
   }),
   restored: f.countOrNull('number of the one that is the output now; null where they are only listed'),
   adopted: f.textOrNull('who locked what is there, and on which day; null where nobody did'),
-  warnings,
 })
 
 export type RunPushDocument = f.Infer<typeof runPushDocument>
@@ -253,7 +250,6 @@ export const runPushDocument = f.document(['run push'], {
       'new: it was put there; present: it was there already; missing: its bytes are not on this machine',
     ),
   }),
-  warnings,
 })
 
 export type RunReportDocument = f.Infer<typeof runReportDocument>
@@ -265,7 +261,6 @@ export const runReportDocument = f.document(['run report'], {
     format: f.oneOf(['html', 'markdown', 'json'], 'its format'),
     bytes: f.count('its size'),
   }),
-  warnings,
 })
 
 export type RunCleanDocument = f.Infer<typeof runCleanDocument>
@@ -282,7 +277,6 @@ export const runCleanDocument = f.document(['run clean'], {
     bytes: f.count('its size'),
   }),
   bytes: f.count('what they take together'),
-  warnings,
 })
 
 const taskLane = f.oneOf(['text', 'image', 'video'], 'what kind of result it makes')
@@ -338,5 +332,4 @@ export const workerDocument = f.document(['run worker'], {
   unknown: f.count('requests whose outcome is unknown'),
   created: f.count('how many results were created'),
   took_s: f.seconds('how long it was at work'),
-  warnings,
 })

@@ -1,5 +1,4 @@
 import * as f from './fields.ts'
-import { warnings } from './text.ts'
 
 export type SettingEntry = f.Infer<typeof setting>
 const setting = f.shape('setting', {
@@ -16,13 +15,13 @@ const setting = f.shape('setting', {
 })
 
 export type SettingsDocument = f.Infer<typeof settingsDocument>
-export const settingsDocument = f.document(['config list', 'config get'], {
+export const settingsDocument = f.plainDocument(['config list', 'config get'], {
   profile: f.text('the profile that is in use'),
   settings: f.list('the settings', setting),
 })
 
 export type PlacesDocument = f.Infer<typeof placesDocument>
-export const placesDocument = f.document(['config path'], {
+export const placesDocument = f.plainDocument(['config path'], {
   places: f.list('files and folders', {
     name: f.text('what is kept there'),
     path: f.textOrNull(
@@ -50,5 +49,4 @@ export const initDocument = f.document(['init'], {
   written: f.texts('paths of the files that were changed'),
   test_exit_code: f.orNull('null: no call is made', f.count('exit code of a test call')),
   completion: f.textOrNull('null: modelgate completion SHELL prints it'),
-  warnings,
 })

@@ -90,8 +90,6 @@ export const cost = f.orNull(
   estimate,
 )
 
-export const warnings = f.texts('warnings of the command')
-
 export type SavedFile = f.Infer<typeof file>
 export const file = f.shape('file', savedFileFields)
 
@@ -128,7 +126,7 @@ export const textEvents = {
 }
 
 export type TextDocument = f.Infer<typeof textDocument>
-export const textDocument = f.document(['generate', 'respond', 'wait', 'cancel'], {
+export const textDocument = f.plainDocument(['generate', 'respond', 'wait', 'cancel'], {
   model: f.textOrNull('the requested model; where the gateway chose, the one that its reply names'),
   text: f.text('the text of the first candidate'),
   extracted: f.textOrNull('with --extract: the code that it takes out of the text; null where there is none'),
@@ -143,7 +141,7 @@ export const textDocument = f.document(['generate', 'respond', 'wait', 'cancel']
   candidates: f.list('every candidate', candidate),
   citations: f.list('sources', citation),
   files: f.list('files that were written', file),
-  warnings,
+  warnings: f.warnings,
   id: f.textOrNull('id of the response'),
   state: f.orNull(
     'state of the response; null where the style has none, and while it is not known',

@@ -1,6 +1,6 @@
 import { jobStates, videoStates } from '../contract/video-state.ts'
 import * as f from './fields.ts'
-import { cost, failureFields, mismatches, savedFileFields, verified, warnings } from './text.ts'
+import { cost, failureFields, mismatches, savedFileFields, verified } from './text.ts'
 
 export type JobKind = f.Infer<typeof kind>
 const kind = f.oneOf(['video', 'operation'], 'what the job is on the gateway')
@@ -111,11 +111,11 @@ const outcomeFields = {
   failures: f.list('videos that could not be saved', videoFailure),
   mismatches,
   request_id: f.textOrNull('id of the request'),
-  warnings,
+  warnings: f.warnings,
 }
 
 export type VideoDocument = f.Infer<typeof videoDocument>
-export const videoDocument = f.document(['video generate', 'video remix', 'video status', 'wait'], {
+export const videoDocument = f.plainDocument(['video generate', 'video remix', 'video status', 'wait'], {
   ...outcomeFields,
   cost,
   state,
@@ -131,11 +131,9 @@ const awaitedVideo = f.shape('awaited_video', {
 export type VideosDocument = f.Infer<typeof videosDocument>
 export const videosDocument = f.document(['wait'], {
   videos: f.list('the jobs, in the order in which they were given', awaitedVideo),
-  warnings,
 })
 
 export type JobListDocument = f.Infer<typeof jobListDocument>
 export const jobListDocument = f.document(['jobs'], {
   jobs: f.list('jobs that this machine has started', job),
-  warnings,
 })
