@@ -31,10 +31,7 @@ const reportCandidate = f.shape('report_candidate', {
   state: f.oneOf(['awaiting', 'picked', 'rejected'], 'what has become of it'),
   reasons: f.texts('the asserts that failed, each a sentence'),
   files: f.list('what it consists of', reportFile),
-  pick: f.orNull(
-    'the command that makes it the output, word by word; null if it cannot be picked',
-    f.texts('words'),
-  ),
+  pick: f.commandOrNull('the command that makes it the output, word by word; null if it cannot be picked'),
   ...provenance,
 })
 
@@ -52,7 +49,7 @@ const reportAsset = f.shape('report_asset', {
   kind: f.oneOf(['image', 'video', 'text'], 'what it is'),
   state: f.oneOf(runStates, 'what it is in comparison with lock, files and journals'),
   reasons: f.texts('why, each a sentence'),
-  next: f.orNull('the command to run next, word by word; null where nothing is to be done', f.texts('words')),
+  next: f.commandOrNull('the command to run next, word by word; null where nothing is to be done'),
   prompt: f.textOrNull('the prompt, or the input of a text'),
   prompt_file: f.textOrNull("the file that it was read from, relative to the manifest's folder"),
   fields: f.list('the other fields of the request', reportField),

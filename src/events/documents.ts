@@ -91,10 +91,7 @@ const error = f.object({
   billed: f.oneOf(['no', 'maybe', 'yes'], 'whether the call may have cost money'),
   message: f.text('what went wrong, one line for each problem'),
   hint: f.textOrNull('what to do next'),
-  next: f.orNull(
-    'the command to run next, word by word, the program first; null where there is none',
-    f.texts('words'),
-  ),
+  next: f.commandOrNull('the command to run next, word by word, the program first; null where there is none'),
   remote_id: f.textOrNull('id of the remote response or job'),
   rescued: f.texts('paths of results that could not be written where they belong'),
 })

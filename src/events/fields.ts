@@ -58,6 +58,9 @@ export const texts = (description: string) => list(description, v.string())
 export const orNull = <const Value extends Content>(description: string, value: Value) =>
   described(v.nullable(contentOf(value)), description) as Schema<ValueOf<Value> | null>
 
+/** A command to paste, or none. */
+export const commandOrNull = (description: string) => orNull(description, texts('words'))
+
 /** Every field is always present; null means no value. Readers must accept fields that a later version adds. */
 export function object<const Fields extends Properties>(
   entries: Fields,
