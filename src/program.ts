@@ -15,16 +15,13 @@ export async function runProgram(argv: readonly string[], context: Context): Pro
   const program = createProgram(context)
   context.commandLine = argv
   try {
+    await loadNamed(program, context, argv)
     await program.parseAsync(markDashedText(separateContinue(argv)), { from: 'user' })
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return
     const { calledCommand, misplaced, parserError } = await import('./commands/shared/help/parser-error.ts')
-    if (error.code !== 'commander.help') {
-      for (const command of program.commands)
-        if (argv.includes(command.name())) await loadCommand(command, context)
-      throw misplaced(program, argv) ?? parserError(error, program, argv)
-    }
+    if (error.code !== 'commander.help') throw misplaced(program, argv) ?? parserError(error, program, argv)
     const group = calledCommand(program, argv)
     if (group !== program) return group.outputHelp()
     const { overview } = await import('./commands/help/overview.ts')
@@ -43,11 +40,8 @@ export function createProgram(context: Context): Command {
       writeOut: (text) => context.stdout.write(text),
       // Errors are thrown, and reported only in main.
       writeErr: () => {},
-      outputError: () => {},
       getOutHelpWidth: () => context.stdout.columns,
-      getErrHelpWidth: () => context.stderr.columns,
       getOutHasColors: () => hasHelpColours(context),
-      getErrHasColors: () => false,
     })
     .helpOption('-h, --help', 'show help; with --all, every option')
     .helpCommand(false)
@@ -63,7 +57,7 @@ export function createProgram(context: Context): Command {
   ])
   // They may stand before the name of a command that has them.
   addShared(program, 'profile json quiet debug')
-  addCommands(program, context)
+  addCommands(program)
   program.hook('preAction', (_, command) => {
     takeOptionsBefore(command)
     unmarkDashedText(command)
@@ -71,41 +65,36 @@ export function createProgram(context: Context): Command {
   return program
 }
 
-function addCommands(program: Command, context: Context): void {
+function addCommands(program: Command): void {
   for (const [words, about] of Object.entries(aboutCommand)) {
     const parent = program.commands.find((group) => words.startsWith(`${group.name()} `)) ?? program
     const command = parent.command(words.split(' ').at(-1)!).description(about)
     addExamples(command, groupExamples[words] ?? [])
-    loadBelow(command, context)
   }
-  loadBelow(program, context)
 }
 
-function loadBelow(parent: Command, context: Context): void {
-  parent.hook('preSubcommand', ({ args }, command) =>
-    // The parser handles `video help wait` without calling another hook.
-    args[1] === 'help' ? loadCommand(command, context) : loadOwn(command, context),
-  )
+/** Loads the command of a call before it is parsed; after an option, a name may also be its value. */
+async function loadNamed(program: Command, context: Context, words: readonly string[]): Promise<void> {
+  for (const [at, word] of words.entries()) {
+    const command = program.commands.find((one) => one.name() === word)
+    if (command === undefined) continue
+    await loadCommand(command, context, words)
+    if (!words[at - 1]?.startsWith('-')) return
+  }
 }
 
-/** Loads a command and all commands below it. */
-export async function loadCommand(command: Command, context: Context): Promise<void> {
-  for (const one of [command, ...command.commands]) await loadOwn(one, context)
+/** Loads a command and those below it. @param words only what is among them is loaded below it; by default all */
+export async function loadCommand(command: Command, context: Context, words?: readonly string[]) {
+  const below = command.commands.filter((child) => words?.includes(child.name()) ?? true)
+  for (const one of [command, ...below]) {
+    if (loaded.has(one)) continue
+    loaded.add(one)
+    const register = await commandModules[nameOf(one)]?.((other) => loadCommand(other, context))
+    register?.(one, context)
+  }
 }
 
 const loaded = new WeakSet<Command>()
-
-async function loadOwn(command: Command, context: Context): Promise<void> {
-  if (loaded.has(command)) return
-  loaded.add(command)
-  const register = await commandModules[nameOf(command)]?.((other) => loadCommand(other, context))
-  register?.(command, context)
-  // The parser sets such defaults before a command is loaded.
-  for (const option of command.options) {
-    const isAlone = !command.options.some(({ long }) => long === option.long?.replace('--no-', '--'))
-    if (option.negate && isAlone) command.setOptionValueWithSource(option.attributeName(), true, 'default')
-  }
-}
 
 /** Stands before dashed text while words are parsed: no argument of a program contains it. */
 const textMark = '\0'
