@@ -75,8 +75,9 @@ async function runJobs(context: Context, flags: RunFlags, jobs: readonly string[
   const call = await check(() => startCall(context, flags))
   const options = await check(() => readRunFlags(context, flags, jobs, call?.settings.timeout.value))
   const queue = await check(async () => {
-    const isAsked = call?.settings.queue.value !== undefined || flags.detach || flags.store !== undefined
-    if (call === undefined || options === undefined || !isAsked) return undefined
+    if (call === undefined || options === undefined) return undefined
+    const { queue: url } = call.settings
+    if (url.value === undefined && !flags.detach && flags.store === undefined) return undefined
     const { readQueue } = await import('./run/shared-places.ts')
     return await readQueue(call, options)
   })

@@ -78,8 +78,7 @@ function refuse(flag: string, wanted: string, text: string): never {
   throw new UsageError(`${flag} must ${wanted}, not ${JSON.stringify(text.slice(0, 40))}.`)
 }
 
-function graceOf(text: string | undefined): number {
-  if (text === undefined) return defaultGrace
+function graceOf(text = `${defaultGrace}`): number {
   const seconds = /^\d{1,3}(\.\d{1,3})?$/.test(text.trim()) ? Number(text) : NaN
   if (seconds <= maxGrace) return seconds
   return refuse('--grace', `be a number of seconds from 0 to ${maxGrace}`, text)

@@ -56,25 +56,26 @@ export async function storeNetwork(call: CommandCall): Promise<StoreNetwork> {
   }
 }
 
-/** Undefined for a run that makes its requests itself. `words` are the flags that a command needs for the same queue. */
-export async function readQueue(call: CommandCall<RunFlags>, options: Pick<RunOptions, 'mode' | 'shard'>) {
+/** For a run with a queue. `words` are the flags that a command needs for the same one. */
+export async function readQueue(
+  call: CommandCall<RunFlags>,
+  { mode, shard }: Pick<RunOptions, 'mode' | 'shard'>,
+) {
   const { context, options: flags, settings } = call
   if (settings.queue.value === undefined) {
-    const without = flags.detach ? '--detach' : flags.store === undefined ? undefined : '--store'
-    if (without === undefined) return undefined
-    throw new UsageError(`${without} needs a queue: give --queue, or set MODELGATE_QUEUE.`)
+    const flag = flags.detach ? '--detach' : '--store'
+    throw new UsageError(`${flag} needs a queue: give --queue, or set MODELGATE_QUEUE.`)
   }
-  const isMaking = options.mode === 'run'
-  if (isMaking && options.shard !== null) {
+  const isMaking = mode === 'run'
+  if (isMaking && shard !== null) {
     const message = '--shard and a queue cannot be used together: the queue distributes the work by itself.'
     const hint = 'Leave out --shard, or run without --queue and MODELGATE_QUEUE.'
     throw new UsageError(message, { code: 'invalid_request', hint })
   }
   const { queue, store, sandbox } = flags
   // What only looks at how things stand needs no store, and opens nothing.
-  const places = isMaking ? await readShared(settings) : undefined
-  const { shown } = places?.queue ?? readQueueUrl(settings.queue.value)
-  const worker = [context.program, 'run', 'worker', '--queue', shown, '--store', places?.store ?? '']
+  const { shown } = isMaking ? (await readShared(settings)).queue : readQueueUrl(settings.queue.value)
+  const worker = [context.program, 'run', 'worker', '--queue', shown, '--store', settings.store.value ?? '']
   return {
     words: [
       ...(queue === undefined ? [] : ['--queue', shown]),
@@ -83,8 +84,8 @@ export async function readQueue(call: CommandCall<RunFlags>, options: Pick<RunOp
     call: {
       worker: sandbox ? [...worker, '--sandbox'] : worker,
       async open() {
-        if (places === undefined) throw new Error('A look opens no queue.')
-        return await openShared(call, places, sandbox ? sandboxAddress : await configuredBaseUrl(settings))
+        const gateway = sandbox ? sandboxAddress : await configuredBaseUrl(settings)
+        return await openShared(call, await readShared(settings), gateway)
       },
     } satisfies QueueCall,
   }
