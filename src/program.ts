@@ -122,7 +122,7 @@ export function separateContinue(words: readonly string[]): string[] {
 
 const callId = /^[0-9a-f]{8,16}$/
 
-/** Off the arguments, as they came and as they were processed, and off the values of all options. */
+/** Off the arguments, as they came and as they were processed, and off the values of the options. */
 function unmarkDashedText(command: Command): void {
   const unmark = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(unmark)
@@ -130,10 +130,8 @@ function unmarkDashedText(command: Command): void {
   }
   command.args = command.args.map((word) => unmark(word) as string)
   command.processedArgs = command.processedArgs.map(unmark)
-  for (let owner: Command | null = command; owner !== null; owner = owner.parent) {
-    for (const [name, value] of Object.entries(owner.opts())) {
-      owner.setOptionValueWithSource(name, unmark(value), owner.getOptionValueSource(name))
-    }
+  for (const [name, value] of Object.entries(command.opts())) {
+    command.setOptionValueWithSource(name, unmark(value), command.getOptionValueSource(name))
   }
 }
 
