@@ -7,7 +7,7 @@ import { exitCodes } from '../../errors.ts'
 import type { HelpCommand, HelpDocument, HelpOption, valueTypes } from '../../events/help-document.ts'
 import { outputVersion } from '../../events/version.ts'
 import { limitOf } from '../../operations/list-models.ts'
-import { groupCommands } from '../shared/help/command-help.ts'
+import { groupCommands, pathOf } from '../shared/help/command-help.ts'
 import { collect, isShared, examplesOf, nameOf } from '../shared/options/common-options.ts'
 import { contractFlagsOf, type ContractFlag } from '../shared/request/contract-flags.ts'
 import { environmentRows, terminalVariables, topics } from './topics.ts'
@@ -50,7 +50,7 @@ function describeCommand(program: Command, command: Command): HelpCommand {
   return {
     name,
     about: command.description(),
-    usage: `${[program.name(), name].join(' ').trim()} ${command.usage()}`,
+    usage: `${pathOf(command)} ${command.usage()}`,
     group: group?.heading ?? null,
     commands: command.commands.map((child) => child.name()),
     arguments: command.registeredArguments.map((argument) => ({
@@ -68,21 +68,22 @@ function describeCommand(program: Command, command: Command): HelpCommand {
 
 const isListed = ({ long }: Option) => long !== '--help' && long !== '--version'
 
-const flagOf = ({ long, short }: Option) => long ?? short!
+const flagOf = ({ long }: Option) => long!
 
 function describeOption(name: string, command: Command, option: Option): HelpOption {
   const [flags, conflicts] = contractFlagsOf(command)
   const flag = flagOf(option)
   const contract = flags.find((one) => `--${one.name}` === flag)
+  const settings = settingsOf(name, flag)
   const opposite = command.options.find(({ long }) => long === flag.replace('--', '--no-'))
   // The parser's types leave these out.
   const { conflictsWith } = option as Option & { readonly conflictsWith: readonly string[] }
   return {
     flag,
-    short: option.long === undefined ? null : (option.short ?? null),
+    short: option.short ?? null,
     negation: opposite === undefined ? null : flagOf(opposite),
     value: valueOf(option, contract?.field),
-    default: defaultOf(option, contract),
+    default: defaultOf(option, contract?.default ?? contract?.field.default ?? settings[0]?.default),
     repeatable: option.parseArg === collect,
     conflicts: [
       ...conflictsWith.map((other) => `--${dashed(other)}`),
@@ -91,7 +92,7 @@ function describeOption(name: string, command: Command, option: Option): HelpOpt
         .map(([one, other]) => `--${flag === `--${one}` ? other : one}`),
     ],
     field: contract === undefined ? null : contract.path.join('.'),
-    settings: settingsOf(name, flag),
+    settings: settings.map(({ file, env }) => ({ name: file, environment: env ?? null })),
     limits: contract === undefined ? [] : familyLimits(name, contract),
     about: option.description,
     common: isShared(option),
@@ -127,7 +128,6 @@ const placeholderTypes: Readonly<Record<string, ValueType>> = {
   dir: 'path',
   number: 'number',
   seconds: 'seconds',
-  days: 'text',
   json: 'json',
   url: 'url',
   word: 'word',
@@ -144,12 +144,7 @@ function typeOf(placeholder: string, field: Field | undefined): ValueType {
   return placeholderTypes[placeholder] ?? 'text'
 }
 
-function defaultOf(option: Option, contract: ContractFlag | undefined): string | null {
-  const setting = settingNames.find((name) => {
-    const { flag } = settingTable[name]
-    return flag !== undefined && settingFlag(flag) === option.long
-  })
-  const known = contract?.default ?? contract?.field.default ?? (setting && settingTable[setting].default)
+function defaultOf(option: Option, known: unknown): string | null {
   const own = known ?? (option.negate ? undefined : (option.defaultValue as unknown))
   return ['string', 'number', 'boolean'].includes(typeof own) ? String(own) : null
 }
@@ -157,14 +152,13 @@ function defaultOf(option: Option, contract: ContractFlag | undefined): string |
 /** Which of the three models a command takes. */
 const modelKinds: Readonly<Record<string, string>> = { image: 'imageModel', video: 'videoModel' }
 
-function settingsOf(name: string, flag: string): HelpOption['settings'] {
+function settingsOf(name: string, flag: string) {
   const model = modelKinds[name.split(' ')[0]!] ?? 'textModel'
-  return settingNames.flatMap((setting) => {
-    const { flag: own, file, env } = settingTable[setting]
-    const isOther = own === 'model' && name !== '' && setting !== model
-    if (own === undefined || settingFlag(own) !== flag || isOther) return []
-    return [{ name: file, environment: env ?? null }]
-  })
+  const isOther = (setting: string) => flag === '--model' && name !== '' && setting !== model
+  return settingNames
+    .filter((setting) => !isOther(setting))
+    .map((setting) => settingTable[setting])
+    .filter(({ flag: own }) => own !== undefined && settingFlag(own) === flag)
 }
 
 /** What each built-in family takes in a field, where that differs from the rules for every model. */
