@@ -1,18 +1,16 @@
 import type { Command, HelpConfiguration, Help, Option } from 'commander'
-import { formatPage, type HelpPage, type HelpRow } from '../../../output/help-page.ts'
+import { formatPage, type HelpPage } from '../../../output/help-page.ts'
 import { isHarmless, isShared, examplesOf, nameOf, shownFirst } from '../options/common-options.ts'
 
 /** Every `--help`. Commander takes the colours out where there are none. */
 export const helpLayout: HelpConfiguration = {
-  // Allowed values are listed in the description where that helps.
-  optionDescription: ({ description }) => description,
-  // By itself, commander lists its own `help` among the commands of a group.
-  visibleCommands: (command) => [...command.commands],
   formatHelp(command: Command, help: Help): string {
     refuseUnknownCommand(command)
     return formatPage(commandPage(command, help), help.helpWidth ?? 80)
   },
 }
+
+type Block = HelpPage['blocks'][number]
 
 /** Beside `--help`: all examples, and all options. */
 export const allFlag = '--all'
@@ -21,16 +19,15 @@ export const allFlag = '--all'
 export function commandPage(command: Command, help: Help): HelpPage {
   // A command may have an option of that name.
   const showsAll = command.args.includes(allFlag) || command.getOptionValue('all') === true
-  const rows = <Item>(items: readonly Item[], term: (item: Item) => string, about: (item: Item) => string) =>
-    items.map((item): HelpRow => [term.call(help, item), about.call(help, item)])
   const isGroup = command.parent !== null && command.commands.length > 0 && command.options.length === 0
   const options = isGroup ? undefined : optionsOf(command, help, showsAll)
-  const blocks: [heading: string, rows: HelpRow[]][] = [
-    ['Arguments:', rows(help.visibleArguments(command), help.argumentTerm, help.argumentDescription)],
-    ...commandBlocks(command, help),
-    ...[...(options?.groups ?? [])].map(([heading, some]): [string, HelpRow[]] => [
+  const args = help.visibleArguments(command)
+  const blocks: Block[] = [
+    ['Arguments:', args.map((one) => [help.argumentTerm(one), help.argumentDescription(one)])],
+    ...commandBlocks(command),
+    ...[...(options?.groups ?? [])].map(([heading, some]): Block => [
       heading,
-      rows(some, help.optionTerm, help.optionDescription),
+      some.map((option) => [help.optionTerm(option), option.description]),
     ]),
   ]
   const examples = examplesOf(command)
@@ -87,10 +84,13 @@ export function pathOf(command: Command): string {
 }
 
 /** By name alone: the arguments of a command are not known before it is loaded. */
-function commandBlocks(command: Command, help: Help): [heading: string, rows: HelpRow[]][] {
-  const rows = (some: readonly Command[]) => some.map((child): HelpRow => [child.name(), child.description()])
-  if (command.parent !== null) return [['Commands:', rows(help.visibleCommands(command))]]
-  return groupCommands(command).map((group) => [`${group.heading}:`, rows(group.commands)])
+function commandBlocks(command: Command): Block[] {
+  const { parent, commands } = command
+  const groups = parent === null ? groupCommands(command) : [{ heading: 'Commands', commands }]
+  return groups.map((group) => [
+    `${group.heading}:`,
+    group.commands.map((child) => [child.name(), child.description()]),
+  ])
 }
 
 const commandGroups: Readonly<Record<string, readonly string[]>> = {
