@@ -62,9 +62,9 @@ async function workOn(context: Context, flags: WorkerFlags): Promise<void> {
   }
   const places = { ...shared!, folder: join(folder, 'workers') }
   let tally: Tally | undefined
-  const view = { own: workerRenderer, hasSent: () => tally!.sent > 0 }
+  const view = { own: workerRenderer, hasSent: () => tally!.hasSent() }
   await showOperation(call!, view, async (output) => {
-    tally = new Tally(output, flags.debug === true)
+    tally = createTally(output, flags.debug === true)
     try {
       return await workWith(call!, options!, places, tally)
     } catch (thrown) {
@@ -143,37 +143,34 @@ function handingOn(spending: Spending): Pick<Spending, 'admit' | 'withCost'> {
   }
 }
 
-/** What the worker has made, counted as it reports it. */
-class Tally {
-  readonly counts = { done: 0, failed: 0, unknown: 0, created: 0 }
-  readonly warnings: string[] = []
-  sent = 0
-  readonly #output: Output
-  readonly #isDebug: boolean
+type Tally = ReturnType<typeof createTally>
 
-  constructor(output: Output, isDebug: boolean) {
-    this.#output = output
-    this.#isDebug = isDebug
-  }
-
-  event(event: OutputEvent): void {
-    const { counts, warnings } = this
-    if (event.type === 'task-start') this.sent++
-    if (event.type === 'warning-add' && warnings.length < maxWarnings) warnings.push(event.message)
-    if (event.type === 'task-end' && event.outcome in counts) {
-      counts[event.outcome as 'done' | 'failed' | 'unknown']++
-      if (event.outcome === 'done') counts.created += event.creates
-    }
-    this.#output.event(event)
-    // What cannot be written is told at the end: what is being paid for goes on.
-    this.#output.flush().catch(() => {})
-  }
-
-  /** What an error says of the request that it refused is not all that the worker has made. */
-  describe(thrown: unknown): ModelgateError {
-    const error = asModelgateError(thrown, this.#isDebug)
-    const { billed = 'no' } = error.facts
-    return error.amend({ billed: this.counts.created > 0 ? 'yes' : this.sent > 0 ? 'maybe' : billed })
+/** Counts what the worker has made, as it reports it. */
+function createTally(output: Output, isDebug: boolean) {
+  const counts = { done: 0, failed: 0, unknown: 0, created: 0 }
+  const warnings: string[] = []
+  let sent = 0
+  return {
+    counts,
+    warnings,
+    hasSent: () => sent > 0,
+    event(event: OutputEvent): void {
+      if (event.type === 'task-start') sent++
+      if (event.type === 'warning-add' && warnings.length < maxWarnings) warnings.push(event.message)
+      if (event.type === 'task-end' && event.outcome in counts) {
+        counts[event.outcome as 'done' | 'failed' | 'unknown']++
+        if (event.outcome === 'done') counts.created += event.creates
+      }
+      output.event(event)
+      // What cannot be written is told at the end: what is being paid for goes on.
+      output.flush().catch(() => {})
+    },
+    /** What an error says of the request that it refused is not all that the worker has made. */
+    describe(thrown: unknown): ModelgateError {
+      const error = asModelgateError(thrown, isDebug)
+      const { billed = 'no' } = error.facts
+      return error.amend({ billed: counts.created > 0 ? 'yes' : sent > 0 ? 'maybe' : billed })
+    },
   }
 }
 
