@@ -59,20 +59,17 @@ export const terminalVariables =
   )
 
 /** What most people set, first. */
-const mainVariables = 'BASE_URL API_KEY TEXT_MODEL IMAGE_MODEL VIDEO_MODEL PROFILE'
-  .split(' ')
-  .map((name) => `MODELGATE_${name}`)
+const mainVariables = 'BASE_URL API_KEY TEXT_MODEL IMAGE_MODEL VIDEO_MODEL PROFILE'.split(' ')
 
 /** All environment variables, each with what it is; those of settings name the setting as files have it. */
 export function environmentRows(): Rows {
   const settings = Object.values(settingTable).flatMap(({ env, file, about }) =>
     env === undefined ? [] : [[env, `${about} (setting ${file})`] as const],
   )
-  const rows = [...settings, ...otherVariables]
-  return [
-    ...mainVariables.flatMap((name) => rows.filter(([names]) => names === name)),
-    ...rows.filter(([names]) => !mainVariables.includes(names)),
-  ]
+  const rows = new Map([...settings, ...otherVariables])
+  const main = mainVariables.map((name) => `MODELGATE_${name}`)
+  // A key keeps its first place.
+  return [...new Map([...main.map((name) => [name, rows.get(name)!] as const), ...rows])]
 }
 
 const placeholders = {
