@@ -102,8 +102,7 @@ export async function showRun(
   hasSent = () => false,
 ): Promise<void> {
   const { context, options, gate } = call
-  const view = { hasSent, result: 'files', own: runRenderer } as const
-  await showOperation(call, view, async (output) => {
+  await showOperation(call, { hasSent, result: 'files', own: runRenderer }, async (output) => {
     const outcome = await run(manifestCall(call), output).catch((thrown: unknown): Outcome<RunDocument> => {
       const error = asModelgateError(thrown, options.debug === true)
       const billed = hasSent() ? 'maybe' : 'no'
