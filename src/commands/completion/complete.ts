@@ -13,7 +13,7 @@ const liveNames: Readonly<Record<LiveKind, readonly string[]>> = {
 }
 
 /** Options that take the name of a file, too, by another placeholder. */
-const fileOptions = ['--history', '--schema']
+const fileOptions = new Set(['--history', '--schema'])
 
 /** Words; or, for the names of files, what is typed already before them (`@`, `--output=`). */
 type Answer = readonly Candidate[] | string
@@ -112,7 +112,7 @@ async function answerTo(
   const values = async (name: string, targets: readonly Target[], before = ''): Promise<Answer> => {
     const start = typed.slice(before.length)
     const isFile = targets.some((target) => target.name.split('|').includes('file'))
-    if (isFile || fileOptions.includes(name)) return before
+    if (isFile || fileOptions.has(name)) return before
     if (start.startsWith('@')) return `${before}@`
     const known = targets.flatMap((target) => target.values ?? []).map((value) => ({ value, about: '' }))
     const [kind] = Object.entries(liveNames).find(([, names]) => names.includes(name)) ?? []

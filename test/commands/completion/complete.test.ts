@@ -83,6 +83,7 @@ describe('after these words come', () => {
     ['modelgate generate -oque', ['\t-o']],
     ['modelgate generate --output=que', ['\t']],
     ['modelgate generate @que', ['\t@']],
+    ['modelgate generate --schema que', ['\t']],
     ['modelgate generate --contents @que', ['\t@']],
     ['modelgate generate --contents=@que', ['\t@']],
     ['modelgate respond --tool web', ['web_search', 'web_search_preview']],
