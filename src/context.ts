@@ -181,7 +181,7 @@ export function systemContext(): SystemContext {
 }
 
 /**
- * Certificates are always checked (gateway/connection.ts). Without the variable, Node does not warn that they are not;
+ * Certificates are always checked (gateway/exchange.ts). Without the variable, Node does not warn that they are not;
  * key commands still get it.
  */
 function environment(): Context['env'] {

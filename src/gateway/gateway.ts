@@ -1,7 +1,6 @@
 import type { Clock } from '../context.ts'
 import type { Creation } from '../cost/creation.ts'
-import type { ConnectionOptions } from './connection.ts'
-import type { Reply, RequestBody, TimeLimits } from './exchange.ts'
+import type { ConnectionOptions, Reply, RequestBody, TimeLimits } from './exchange.ts'
 import type { RequestKind, RetryNotice, RetryPolicy } from './retry.ts'
 
 /** How to reach the gateway; the same for all requests of a command. */

@@ -1,9 +1,9 @@
 import { ContractError, ModelgateError } from '../errors.ts'
 import { jobReplyBeginningBytes } from '../files/calls/reply-log.ts'
-import { createMessageReader } from './events/message-reader.ts'
+import { createMessageReader } from './message-reader.ts'
 import { ExchangeError } from './exchange-error.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
-import { readBody } from './reply-body.ts'
+import { readBody } from './time-limits.ts'
 import { brokenError } from './gateway-errors.ts'
 import { requestWhole, sendRequest } from './send-request.ts'
 

@@ -6,8 +6,7 @@ import { ContractError, ModelgateError } from '../errors.ts'
 import { Failure, judgeFailure, withRetries } from './retry.ts'
 import { endpointUrl, isOwnOrigin, maxRedirects, sameOriginTarget, type Roots } from './url.ts'
 import { brokenError, statusError } from './gateway-errors.ts'
-import { readErrorText } from './reply-body.ts'
-import { startTotalLimit } from './time-limits.ts'
+import { readErrorText, startTotalLimit } from './time-limits.ts'
 
 export type Trace = ReturnType<typeof createTrace>
 

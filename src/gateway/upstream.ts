@@ -1,6 +1,5 @@
 import { Readable, pipeline, type Transform } from 'node:stream'
-import { exchange, type ExchangeRequest, type Reply } from './exchange.ts'
-import type { ConnectionOptions } from './connection.ts'
+import { exchange, type ExchangeRequest, type Reply, type ConnectionOptions } from './exchange.ts'
 import type { Clock } from '../context.ts'
 import { createUrlPolicy } from './download/url-policy.ts'
 

@@ -196,7 +196,7 @@ function importProblem(path: string, name: string): string[] {
   return packageOwners[owner]?.includes(from) ? [] : [`${path} imports ${name}, which ${from} must not know`]
 }
 
-/** `gateway/retry.ts` and `gateway/events/…` are `gateway`; `main.ts` is `main`. */
+/** `gateway/retry.ts` and `gateway/videos/…` are `gateway`; `main.ts` is `main`. */
 function areaOf(path: string): string {
   return path.split('/')[0]!.replace(/\.ts$/, '')
 }

@@ -7,10 +7,9 @@ import { exchange, type Reply, type ReplyHeaders } from '../exchange.ts'
 import { ExchangeError } from '../exchange-error.ts'
 import type { Gateway } from '../gateway.ts'
 import { brokenError, statusError } from '../gateway-errors.ts'
-import { isBlank, readBody, readErrorText } from '../reply-body.ts'
+import { readBody, readErrorText, startTotalLimit } from '../time-limits.ts'
 import { Failure, judgeFailure, withRetries } from '../retry.ts'
 import { createTrace, refuseEncoding, wireRequest, type Trace } from '../send-request.ts'
-import { startTotalLimit } from '../time-limits.ts'
 import { isOwnOrigin, maxRedirects, redirectStatuses, rootOf, type Roots } from '../url.ts'
 import { createUrlPolicy, refused, type Network, type UrlPolicy } from './url-policy.ts'
 
@@ -264,7 +263,8 @@ function empty(): ContractError {
 }
 
 function beginsText(chunk: Uint8Array): boolean {
-  const first = chunk.find((byte) => !isBlank(byte))
+  // After white space.
+  const first = chunk.find((byte) => byte !== 32 && (byte < 9 || byte > 13))
   return first !== undefined && '{[<'.includes(String.fromCharCode(first))
 }
 

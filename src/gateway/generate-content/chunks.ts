@@ -9,7 +9,7 @@ import {
   type JsonObject,
 } from '../../json.ts'
 import type { Usage } from '../../events/text.ts'
-import { characters, count, plainString } from '../events/skimmer.ts'
+import { characters, count, plainString } from '../message-reader.ts'
 
 /** Without a prototype that the name of a field could reach. */
 export const newFields = () => Object.create(null) as Record<string, unknown>

@@ -1,10 +1,8 @@
 import type { Citation, TextResult, ToolCall, FinishReason } from '../../events/text.ts'
 import { createGrowingText, maxReplyCharacters, sampleLength, type GrowingText } from '../../growing-text.ts'
 import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
-import { positionOf, unescapeJson } from '../events/json-reader.ts'
-import type { FastPath } from '../events/skimmer.ts'
+import { positionOf, unescapeJson, isErrorEvent, type FastPath } from '../message-reader.ts'
 import { replyError } from '../gateway-errors.ts'
-import { isErrorEvent } from '../events/message-reader.ts'
 import {
   checkFinish,
   notUnderstood,

@@ -3,6 +3,7 @@ import { maxPartialImages } from '../../contract/images.ts'
 import { ContractError, GenerationError, ModelgateError } from '../../errors.ts'
 import { keepDamaged, type MediaWriter } from '../../files/media-file.ts'
 import {
+  closeJson,
   countOf,
   isDeeperThan,
   isObject,
@@ -15,14 +16,13 @@ import {
   type JsonObject,
 } from '../../json.ts'
 import { createMediaDecoder } from '../base64.ts'
-import { closeJson, positionOf } from '../events/json-reader.ts'
-import { createMessageReader, isErrorEvent } from '../events/message-reader.ts'
+import { positionOf, createMessageReader, isErrorEvent } from '../message-reader.ts'
 import { readErrorValue, truncated } from '../reply-errors.ts'
 import { ExchangeError } from '../exchange-error.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { brokenError, replyError } from '../gateway-errors.ts'
 import { createMediaFilter, type MediaSink } from '../media-filter.ts'
-import { readBody } from '../reply-body.ts'
+import { readBody } from '../time-limits.ts'
 import { sendRequest } from '../send-request.ts'
 
 export type ImageWriter = MediaWriter<void>

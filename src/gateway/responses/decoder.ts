@@ -4,7 +4,16 @@ import type { TextResult, FinishReason } from '../../events/text.ts'
 import { maxReplyCharacters, sampleLength } from '../../growing-text.ts'
 import { isObject, listOf, objectOf, objectsOf, stringOf, type JsonObject } from '../../json.ts'
 import { replyError } from '../gateway-errors.ts'
-import { isErrorEvent } from '../events/message-reader.ts'
+import {
+  isErrorEvent,
+  unescapeJson,
+  maxPositions,
+  positionOf,
+  characters,
+  count,
+  plainString,
+  type FastPath,
+} from '../message-reader.ts'
 import {
   checkFinish,
   notUnderstood,
@@ -15,8 +24,6 @@ import {
   type TextReply,
 } from '../stream-text.ts'
 import { answerText, contentParts, isAnswer, Transcript, readResponseUsage } from './transcript.ts'
-import { characters, count, plainString, type FastPath } from '../events/skimmer.ts'
-import { unescapeJson, maxPositions, positionOf } from '../events/json-reader.ts'
 
 /** Decodes a response object, whole or as a stream of events (specification, endpoint 2; wire notes, section 2). */
 export function createResponseDecoder({

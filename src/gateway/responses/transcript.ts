@@ -1,5 +1,5 @@
 import type { Citation, TextEvent, ToolCall, Usage } from '../../events/text.ts'
-import { maxMessageCharacters } from '../events/message-reader.ts'
+import { maxMessageCharacters } from '../message-reader.ts'
 import { createGrowingText, type GrowingText } from '../../growing-text.ts'
 import { tooLarge } from '../reply-errors.ts'
 import { objectsOf, stringOf, type JsonObject, countOf, isObject, objectOf, tryJson } from '../../json.ts'

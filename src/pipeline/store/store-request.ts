@@ -1,9 +1,8 @@
 import type { Context } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
-import type { ConnectionOptions } from '../../gateway/connection.ts'
+import { exchange, type ConnectionOptions, type ExchangeRequest, type Reply } from '../../gateway/exchange.ts'
 import { ExchangeError } from '../../gateway/exchange-error.ts'
-import { exchange, type ExchangeRequest, type Reply } from '../../gateway/exchange.ts'
-import { readBody } from '../../gateway/reply-body.ts'
+import { readBody } from '../../gateway/time-limits.ts'
 import { brokenError } from '../../gateway/gateway-errors.ts'
 import {
   Failure,

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import * as fc from 'fast-check'
-import { createJsonValueSplitter, unescapeJson } from '../../../src/gateway/events/json-reader.ts'
-import { createMessageReader } from '../../../src/gateway/events/message-reader.ts'
-import { characters, type FastPath } from '../../../src/gateway/events/skimmer.ts'
+import {
+  createJsonValueSplitter,
+  unescapeJson,
+  createMessageReader,
+  characters,
+  type FastPath,
+} from '../../../src/gateway/message-reader.ts'
 import { createContentDecoder } from '../../../src/gateway/generate-content/decoder.ts'
 import { createResponseDecoder } from '../../../src/gateway/responses/decoder.ts'
 import { decode } from '../../gateway/decode.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createMessageReader } from '../../../src/gateway/events/message-reader.ts'
+import { createMessageReader } from '../../../src/gateway/message-reader.ts'
 import { inPieces } from '../../support/server-replies.ts'
 import { outcomeOf } from './outcome.ts'
 

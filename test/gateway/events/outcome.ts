@@ -1,5 +1,5 @@
 import { ModelgateError } from '../../../src/errors.ts'
-import { createMessageReader } from '../../../src/gateway/events/message-reader.ts'
+import { createMessageReader } from '../../../src/gateway/message-reader.ts'
 
 /** What a reader makes of some bytes. */
 export interface Outcome {

@@ -1,7 +1,8 @@
 import { isAscii } from 'node:buffer'
 import { createParser } from 'eventsource-parser'
-import { createGrowingText } from '../../growing-text.ts'
-import { isObject, tryJson } from '../../json.ts'
+import { ContractError } from '../errors.ts'
+import { createGrowingText, type GrowingText } from '../growing-text.ts'
+import { isObject, tryJson } from '../json.ts'
 import {
   htmlReply,
   maxEventLines,
@@ -10,9 +11,19 @@ import {
   tooLarge,
   tooManyLines,
   truncated,
-} from '../reply-errors.ts'
-import { createJsonValueSplitter } from './json-reader.ts'
-import { createSkimmer, type FastPath } from './skimmer.ts'
+} from './reply-errors.ts'
+
+/** Takes the usual messages of a long answer as text, which is faster than parsing them. */
+export interface FastPath {
+  /** The JSON of such a message, its fields in their usual order: the source of an expression without anchors. */
+  readonly pattern: string
+  /** The group that is the text: the content of a string, with its escapes. */
+  readonly textGroup: number
+  /** Whether its text may be taken together with that of the one before it, which is faster. */
+  joins(message: RegExpExecArray, before: RegExpExecArray): boolean
+  /** @param text of one or more messages, with its escapes */
+  take(text: string, last: RegExpExecArray): void
+}
 
 export interface MessageHandlers {
   readonly fastPath?: FastPath | undefined
@@ -292,4 +303,116 @@ function createTextDecoder() {
     decoder ??= new TextDecoder('utf-8', { ignoreBOM: true })
     return decoder.decode(bytes, { stream: true })
   }
+}
+
+/** Patterns of JSON values. The content of a string is unrolled, so that there is no backtracking per character. */
+export const characters = String.raw`[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[^"\\\u0000-\u001f]*)*`
+export const count = String.raw`(?:0|[1-9]\d{0,14})`
+export const plainString = String.raw`"[^"\\\u0000-\u001f]*"`
+
+export function unescapeJson(characters: string): string {
+  return characters.includes('\\') ? (JSON.parse(`"${characters}"`) as string) : characters
+}
+
+/**
+ * Takes usual events, of which none is named an error.
+ * @returns takes events from the beginning of a text, and returns where the first unusual one begins
+ */
+function createSkimmer({ pattern, textGroup, joins, take }: FastPath) {
+  const name = String.raw`(?:event: ?(?!error|upstream_error)[\w.]*\r?\n)?`
+  const event = new RegExp(String.raw`${name}data: ?${pattern}(?:\n\n|\r\n\r\n)`, 'y')
+  return (text: string): number => {
+    let texts = ''
+    let last: RegExpExecArray | undefined
+    let at = 0
+    event.lastIndex = 0
+    for (let match = event.exec(text); match !== null; match = event.exec(text)) {
+      at = event.lastIndex
+      if (last !== undefined && !joins(match, last)) {
+        take(texts, last)
+        texts = ''
+      }
+      texts += match[textGroup]!
+      last = match
+    }
+    if (last !== undefined) take(texts, last)
+    return at
+  }
+}
+
+const QUOTE = 34
+const BACKSLASH = 92
+const OPEN_ARRAY = 91
+const CLOSE_ARRAY = 93
+const OPEN_OBJECT = 123
+const CLOSE_OBJECT = 125
+
+/**
+ * Yields each object of `{…}{…}`, of lines, and of one array `[{…},{…}]`, which the streaming endpoint sends without
+ * `alt=sse`, as soon as its last character has come. Work is linear in the text, however it is cut.
+ * @param onStray text between values that no JSON stream has
+ */
+export function createJsonValueSplitter(onValue: (text: string) => void, onStray: (text: string) => void) {
+  let kept: GrowingText | undefined
+  let depth = 0
+  let inString = false
+  let escaped = false
+
+  const feed = (text: string): void => {
+    let start = depth > 0 ? 0 : -1
+    let strayFrom = depth > 0 ? -1 : 0
+    for (let at = 0; at < text.length; at++) {
+      const code = text.charCodeAt(at)
+      if (inString) {
+        if (escaped) escaped = false
+        else if (code === BACKSLASH) escaped = true
+        else if (code === QUOTE) inString = false
+      } else if (depth === 0) {
+        if (code !== OPEN_OBJECT) continue
+        reportStray(text.slice(strayFrom, at))
+        depth = 1
+        start = at
+      } else if (code === QUOTE) inString = true
+      else if (code === OPEN_OBJECT || code === OPEN_ARRAY) depth++
+      else if ((code === CLOSE_OBJECT || code === CLOSE_ARRAY) && --depth === 0) {
+        const rest = text.slice(start, at + 1)
+        const whole = kept === undefined ? rest : kept.toString() + rest
+        kept = undefined
+        onValue(whole)
+        start = -1
+        strayFrom = at + 1
+      }
+    }
+    if (depth > 0) {
+      kept ??= createGrowingText()
+      kept.add(text.slice(start))
+    } else reportStray(text.slice(strayFrom))
+  }
+
+  const reportStray = (text: string) => {
+    // The array's own brackets and commas belong to no value.
+    const stray = text.replaceAll(/[[\],\s\u001e]/g, '')
+    if (stray !== '') onStray(text.trim())
+  }
+
+  return {
+    feed,
+    get pendingLength() {
+      return kept?.length ?? 0
+    },
+    pendingText: () => kept?.toString() ?? '',
+  }
+}
+
+/** Candidates, output items and images of a reply are numbered below this. */
+export const maxPositions = 1024
+
+/** The position that a piece of the reply belongs to: bounded, whatever the gateway sends (fault E21). */
+export function positionOf(value: unknown): number {
+  if (value === undefined || value === null) return 0
+  const position = typeof value === 'string' ? Number(value) : value
+  if (typeof position === 'number' && Number.isInteger(position) && position >= 0 && position < maxPositions)
+    return position
+  const message = 'The reply numbers one of its parts with an impossible index.'
+  throw new ContractError('reply_not_understood', message)
 }
