@@ -139,10 +139,8 @@ export type FamilyId = (typeof table)[number]['id']
 /** Every family: those of the specification, in its order, then those of public models that came later. */
 export const families: readonly Family[] = table
 
-const byId: ReadonlyMap<string, Family> = new Map(families.map((family) => [family.id, family]))
-
 export function familyCalled(id: FamilyId): Family
 export function familyCalled(id: string): Family | undefined
 export function familyCalled(id: string): Family | undefined {
-  return byId.get(id)
+  return families.find((family) => family.id === id)
 }

@@ -1,4 +1,4 @@
-import { amountOf, times, type Amount } from './amount.ts'
+import { amountOf, times, type Money } from './amount.ts'
 import type { Creation, Variant } from './creation.ts'
 import { priceOf, pricesFor, type ModelPrice, type Prices } from './prices.ts'
 
@@ -19,40 +19,33 @@ export interface TokenCounts {
   readonly input_image_tokens?: number | null
 }
 
-export interface KnownCost {
-  readonly amount: Amount
-  readonly currency: string
+export interface KnownCost extends Money {
   /** What nobody knows yet, as a clause. */
   readonly without?: string
 }
 
-export interface UnknownCost {
+interface UnknownCost {
   readonly amount: null
-  readonly code: 'no_price' | 'no_usage'
   readonly reason: string
 }
 
 export type Cost = KnownCost | UnknownCost
 
 /** What a call has cost: by tokens where the price has them and the gateway reports them, else by image or second. */
-export function costOf(prices: Prices, used: Used): Cost {
-  const price = priceOf(prices, used.models)
-  if (price === undefined) return noPrice(used.models)
-  const { tokens, images, video } = used
-  if (tokens !== null && price.input !== undefined) {
-    const { input_tokens: input, output_tokens: output } = tokens
-    if (input !== null && output !== null) return tokenCost(price, tokens, input, output)
-  }
+export function costOf(prices: Prices, { models, tokens, images, video }: Used): Cost {
+  const price = priceOf(prices, models)
+  if (price === undefined) return noPrice(models)
+  const isCounted = tokens !== null && tokens.input_tokens !== null && tokens.output_tokens !== null
+  if (isCounted && price.input !== undefined) return tokenCost(price, tokens)
   if (images !== undefined && price.image !== undefined) {
-    return pieces(price, single(pricesFor(price.image, images)), images.count, describe('an image', images))
+    return pieces(price, 'image', images, images.count, onlyOf)
   }
   if (video !== undefined && price.second !== undefined) {
-    if (video.seconds === null) return unknown('no_usage', 'how long the video plays is not known')
-    return pieces(price, single(pricesFor(price.second, video)), video.seconds, describe('a second', video))
+    if (video.seconds === null) return unknown('how long the video plays is not known')
+    return pieces(price, 'second', video, video.seconds, onlyOf)
   }
-  if (price.input !== undefined) return unknown('no_usage', 'the gateway reported no token counts')
-  const unit = video === undefined ? (images === undefined ? 'tokens' : 'images') : 'seconds of video'
-  return unknown('no_price', `the price of ${nameOf(used.models)} is not one of ${unit}`)
+  if (price.input !== undefined) return unknown('the gateway reported no token counts')
+  return otherUnit(models, video === undefined ? (images === undefined ? 'text' : 'image') : 'video')
 }
 
 /**
@@ -63,55 +56,52 @@ export function costBefore(prices: Prices, creation: Creation): Cost {
   const { model, count, of, variant = { size: null, quality: null }, seconds = null } = creation
   const price = priceOf(prices, [model])
   if (price === undefined) return noPrice([model])
-  const sized = of === 'image' ? price.image : of === 'video' ? price.second : undefined
-  if (sized !== undefined) {
-    const highest = highestOf(pricesFor(sized, variant))
-    const unit = describe(of === 'image' ? 'an image' : 'a second', variant)
-    if (of === 'video' && seconds === null) {
-      return { amount: 0n, currency: price.currency, without: 'how long the video will play' }
-    }
-    return pieces(price, highest, of === 'video' ? count * seconds! : count, unit)
+  if (of === 'image' && price.image !== undefined) return pieces(price, 'image', variant, count, highestOf)
+  if (of === 'video' && price.second !== undefined) {
+    if (seconds !== null) return pieces(price, 'second', variant, count * seconds, highestOf)
+    return { amount: 0n, currency: price.currency, without: 'how long the video will play' }
   }
-  if (price.input === undefined || of === 'video') {
-    const unit = { text: 'tokens', image: 'images', video: 'seconds of video' }[of]
-    return unknown('no_price', `the price of ${nameOf([model])} is not one of ${unit}`)
-  }
+  if (price.input === undefined || of === 'video') return otherUnit([model], of)
   const { body, maxOutputTokens = null } = creation
   const input = Math.ceil(textBytes(body) / 4)
-  const cost = tokenCost(price, { cached_tokens: 0 }, input, maxOutputTokens ?? 0)
+  const cost = tokenCost(price, { input_tokens: input, cached_tokens: 0, output_tokens: maxOutputTokens })
   return maxOutputTokens === null ? { ...cost, without: 'how many tokens will be generated' } : cost
 }
 
-function tokenCost(
-  price: ModelPrice,
-  { cached_tokens, input_image_tokens }: Pick<TokenCounts, 'cached_tokens' | 'input_image_tokens'>,
-  input: number,
-  output: number,
-): KnownCost {
+function tokenCost(price: ModelPrice, tokens: TokenCounts): KnownCost {
   const {
     input: each = 0,
     output: eachOut = 0,
     cached_input: eachCached = each,
     image_input: eachImage = each,
   } = price
-  const cached = Math.min(cached_tokens ?? 0, input)
+  const input = tokens.input_tokens ?? 0
+  const cached = Math.min(tokens.cached_tokens ?? 0, input)
   // Whether the cached ones are of pictures is not reported: they are taken from the text first.
-  const pictures = Math.min(input_image_tokens ?? 0, input - cached)
+  const pictures = Math.min(tokens.input_image_tokens ?? 0, input - cached)
   const millions =
     amountOf(each) * BigInt(input - cached - pictures) +
     amountOf(eachCached) * BigInt(cached) +
     amountOf(eachImage) * BigInt(pictures) +
-    amountOf(eachOut) * BigInt(output)
+    amountOf(eachOut) * BigInt(tokens.output_tokens ?? 0)
   return { amount: millions / 1_000_000n, currency: price.currency }
 }
 
-function pieces({ currency }: ModelPrice, each: number | undefined, count: number, unit: string): Cost {
-  if (each === undefined) return unknown('no_price', `there is no price of ${unit}`)
-  return { amount: times(amountOf(each), count), currency }
+function pieces(
+  price: ModelPrice,
+  unit: 'image' | 'second',
+  variant: Variant,
+  count: number,
+  choose: (prices: readonly number[]) => number | undefined,
+): Cost {
+  const each = choose(pricesFor(price[unit]!, variant))
+  if (each !== undefined) return { amount: times(amountOf(each), count), currency: price.currency }
+  const words = [variant.size, variant.quality].filter((word) => word !== null)
+  const which = words.length === 0 ? 'no given size or quality' : words.join(', ')
+  return unknown(`there is no price of ${unit === 'image' ? 'an image' : 'a second'} of ${which}`)
 }
 
-function single(prices: readonly number[]): number | undefined {
-  const [first, ...others] = prices
+function onlyOf([first, ...others]: readonly number[]): number | undefined {
   return others.every((price) => price === first) ? first : undefined
 }
 
@@ -119,21 +109,21 @@ function highestOf(prices: readonly number[]): number | undefined {
   return prices.length === 0 ? undefined : Math.max(...prices)
 }
 
-function describe(unit: string, { size, quality }: Variant): string {
-  const words = [size, quality].filter((word) => word !== null)
-  return words.length === 0 ? `${unit} of no given size or quality` : `${unit} of ${words.join(', ')}`
+function otherUnit(models: readonly (string | null)[], of: Creation['of']): UnknownCost {
+  const unit = { text: 'tokens', image: 'images', video: 'seconds of video' }[of]
+  return unknown(`the price of ${nameOf(models)} is not one of ${unit}`)
 }
 
 function noPrice(models: readonly (string | null)[]): UnknownCost {
-  return unknown('no_price', `no price for ${nameOf(models)}`)
+  return unknown(`no price for ${nameOf(models)}`)
 }
 
 function nameOf(models: readonly (string | null)[]): string {
   return models.find((id) => id !== null) ?? 'the model that the gateway chooses'
 }
 
-function unknown(code: UnknownCost['code'], reason: string): UnknownCost {
-  return { amount: null, code, reason }
+function unknown(reason: string): UnknownCost {
+  return { amount: null, reason }
 }
 
 /** Longer pieces of nothing but these characters are media as base64, which has another price. */

@@ -165,7 +165,7 @@ function costOfKind(kind: Kind, prices: Prices): Cost | undefined {
   if (Object.keys(prices).length === 0 || error?.billed === 'no') return undefined
   const { images, video_size: videoSize, video_seconds: seconds } = created ?? {}
   if (error?.billed === 'maybe' && usage === undefined && images === undefined) {
-    return { amount: null, code: 'no_usage', reason: 'the outcome is unknown' }
+    return { amount: null, reason: 'the outcome is unknown' }
   }
   const isCounted = usage?.['input_tokens'] != null && usage['output_tokens'] != null
   return costOf(prices, {

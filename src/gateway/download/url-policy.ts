@@ -162,44 +162,26 @@ const networks: Readonly<Record<Exclude<AddressClass, 'public'>, string>> = {
 /** Most calls look at no address. */
 let lists: readonly (readonly [AddressClass, BlockList])[] | undefined
 
+/** An IPv4 network also where IPv6 embeds it: by NAT64 and 6to4; mapped addresses (`::ffff:a.b.c.d`) Node matches itself. */
 function blockList(subnets: string): BlockList {
   const list = new BlockList()
   for (const subnet of subnets.split(' ')) {
-    const [address, bits] = subnet.split('/') as [string, string]
-    list.addSubnet(address, Number(bits), isIPv4(address) ? 'ipv4' : 'ipv6')
+    const [address, length] = subnet.split('/') as [string, string]
+    const bits = Number(length)
+    list.addSubnet(address, bits, isIPv4(address) ? 'ipv4' : 'ipv6')
+    if (!isIPv4(address)) continue
+    const hex = Buffer.from(address.split('.').map(Number)).toString('hex')
+    list.addSubnet(`64:ff9b::${address}`, 96 + bits, 'ipv6')
+    list.addSubnet(`2002:${hex.slice(0, 4)}:${hex.slice(4)}::`, 16 + bits, 'ipv6')
   }
   return list
 }
 
-/** An IPv6 address that embeds an IPv4 one (mapped, NAT64, 6to4) has the class of that. @param address without brackets */
+/** @param address without brackets */
 export function addressClass(address: string): AddressClass {
   const plain = address.replace(/%.*$/, '')
   const version = isIP(plain)
   if (version === 0) return 'reserved'
-  const embedded = version === 6 ? embeddedIPv4(plain) : undefined
-  if (embedded !== undefined) return addressClass(embedded)
-  const family = version === 4 ? 'ipv4' : 'ipv6'
   lists ??= Object.entries(networks).map(([name, subnets]) => [name as AddressClass, blockList(subnets)])
-  return lists.find(([, list]) => list.check(plain, family))?.[0] ?? 'public'
-}
-
-/** `::ffff:a.b.c.d`, `64:ff9b::a.b.c.d` and `2002:aabb:ccdd::`. */
-function embeddedIPv4(address: string): string | undefined {
-  const groups = groupsOf(address)
-  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff
-  const isNat64 =
-    groups[0] === 0x64 && groups[1] === 0xff9b && groups.slice(2, 6).every((group) => group === 0)
-  const at = isMapped || isNat64 ? 6 : groups[0] === 0x2002 ? 1 : undefined
-  if (at === undefined) return undefined
-  const [high, low] = [groups[at]!, groups[at + 1]!]
-  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.')
-}
-
-/** The eight groups of an IPv6 address, which the URL parser normalizes. */
-function groupsOf(address: string): number[] {
-  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
-  const parse = (part: string) => (part === '' ? [] : part.split(':').map((group) => parseInt(group, 16)))
-  if (tail === undefined) return parse(head)
-  const [first, last] = [parse(head), parse(tail)]
-  return [...first, ...Array<number>(8 - first.length - last.length).fill(0), ...last]
+  return lists.find(([, list]) => list.check(plain, version === 4 ? 'ipv4' : 'ipv6'))?.[0] ?? 'public'
 }

@@ -152,7 +152,7 @@ test('a plan counts identical requests once, what was started before not at all'
 
 test('a plan sums what is known of the costs', async () => {
   const world = createSampleWorld({ one: {}, two: {}, three: {} })
-  const unknown = { amount: null, code: 'no_price', reason: 'no price for it' } as const
+  const unknown = { amount: null, reason: 'no price for it' } as const
   const { cost } = await planRun(world.world(), new Set(['one', 'two', 'three']), {
     signal: world.context.signal,
     costs: ({ id }) => (id === 'two' ? unknown : { amount: 5n, currency: 'USD' }),
