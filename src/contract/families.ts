@@ -37,6 +37,13 @@ const { moderation: _, ...onlyAOnEdit } = onlyA
 
 const responseFormat = { values: ['url', 'b64_json'] } as const
 
+const fieldsB = {
+  prompt: { maxLength: 1_000 },
+  quality: { values: ['auto', 'standard'] },
+  response_format: responseFormat,
+  size: { values: ['256x256', '512x512', '1024x1024'] },
+} as const satisfies FamilyFields
+
 /** The sizes of gpt-image-2 (wire notes, "Images"). */
 const sizes2: SizeRule = {
   multiple_of: 16,
@@ -72,23 +79,8 @@ const table = [
     kind: 'image',
     about: 'legacy image model',
     endpoints: {
-      'image create': {
-        ...onlyA,
-        prompt: { maxLength: 1_000 },
-        quality: { values: ['auto', 'standard'] },
-        response_format: responseFormat,
-        size: { values: ['256x256', '512x512', '1024x1024'] },
-        stream: false,
-        style: false,
-      },
-      'image edit': {
-        ...onlyAOnEdit,
-        prompt: { maxLength: 1_000 },
-        input_fidelity: false,
-        quality: { values: ['auto', 'standard'] },
-        response_format: responseFormat,
-        size: { values: ['256x256', '512x512', '1024x1024'] },
-      },
+      'image create': { ...onlyA, ...fieldsB, stream: false, style: false },
+      'image edit': { ...onlyAOnEdit, ...fieldsB, input_fidelity: false },
     },
     sources: { max_count: 1, below_bytes: 4 * MB, media_types: ['image/png'], square: true },
   },

@@ -138,15 +138,18 @@ export async function pauseBeforeRetry(
   signal: AbortSignal,
   { error, waitS, ...counts }: RetryFacts,
 ): Promise<void> {
-  onRetry({
-    ...counts,
-    wait_s: Math.round(waitS * 1000) / 1000,
-    http_status: error instanceof ModelgateError ? (error.facts.httpStatus ?? null) : null,
-    reason: error instanceof Error ? error.message : String(error),
-  })
+  onRetry({ ...counts, ...noticeOf(error, waitS) })
   await sleep(clock, waitS * 1000, signal).catch((reason: unknown) => {
     throw reason instanceof DeadlinePassed ? error : reason
   })
+}
+
+export function noticeOf(error: unknown, waitS: number) {
+  return {
+    wait_s: Math.round(waitS * 1000) / 1000,
+    http_status: error instanceof ModelgateError ? (error.facts.httpStatus ?? null) : null,
+    reason: error instanceof Error ? error.message : String(error),
+  }
 }
 
 /** Seconds; undefined when the gateway does not say, or nothing sensible. */

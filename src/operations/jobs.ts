@@ -209,9 +209,7 @@ export function waitOptions<Report extends AnyReport>(
       const remaining_s = onReport(report, elapsedMs)
       listener.event({ type: 'job-progress', id: idOf(), state, status, progress, elapsed_s, remaining_s })
     },
-    onFailedLookUp({ attempt, waitS: wait_s, httpStatus: http_status, reason }) {
-      listener.event({ type: 'poll-fail', id: idOf(), attempt, wait_s, http_status, reason })
-    },
+    onFailedLookUp: (failed) => listener.event({ type: 'poll-fail', id: idOf(), ...failed }),
   }
 }
 

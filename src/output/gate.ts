@@ -1,6 +1,5 @@
 import { hideSpans } from '../redact/spans.ts'
-import { formsOf } from '../redact/forms.ts'
-import { createMatcher } from '../redact/matcher.ts'
+import { formsOf, createMatcher } from '../redact/matcher.ts'
 import { PieceStream, TextStream } from '../redact/streams.ts'
 import { inCi, type Context } from '../context.ts'
 

@@ -48,11 +48,8 @@ export const groups: readonly Group[] = [
   {
     name: 'redaction',
     units: [
-      unit(
-        ['redact/forms', 'redact/key-forms', 'redact/spans'],
-        ['redact/forms', 'redact/key-forms', 'redact/spans'],
-      ),
-      unit(['redact/matcher'], ['redact/matcher']),
+      unit(['redact/key-forms', 'redact/spans'], ['redact/key-forms', 'redact/spans']),
+      unit(['redact/matcher'], ['redact/matcher', 'redact/forms']),
       unit(['redact/streams'], ['redact/streams']),
       unit(['output/gate'], ['output/gate', 'output/sanitise']),
     ],

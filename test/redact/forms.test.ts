@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formsOf, spellings } from '../../src/redact/forms.ts'
+import { formsOf, spellings } from '../../src/redact/matcher.ts'
 
 test.each([
   // As it is, in JSON, in JSON inside JSON, and with the slashes of PHP.

@@ -18,8 +18,11 @@ import {
   PartialArguments,
   readContentUsage,
   usualChunk,
+  citationsOf,
+  itemOfPart,
+  jsonOf,
+  lookUpsOf,
 } from './chunks.ts'
-import { citationsOf, itemOfPart, jsonOf, lookUpsOf } from './metadata.ts'
 
 /** How much media of an answer is kept to continue from, in characters of base64. */
 const maxReplyMedia = 32 * 1024 * 1024

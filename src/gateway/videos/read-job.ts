@@ -132,25 +132,28 @@ function saysSuccess({ code }: JsonObject): boolean {
 type Verdict = Pick<JobReport, 'state' | 'status' | 'failure' | 'note'>
 
 function judge(job: JsonObject, asked: AskedJob, httpStatus: number): Verdict {
-  const word = wordIn(job)
-  const status = word ?? null
-  const base = { status, failure: undefined, note: undefined }
-  const failed = (failure: JobFailure): Verdict => ({ ...base, state: 'failed', failure })
-  const state = stateOf(job, asked, httpStatus, word)
-  if (state === 'failed') return failed(failureIn(job, status))
-  if (state !== 'completed') return { ...base, state }
+  const status = wordIn(job) ?? null
+  const state = stateOf(job, asked, httpStatus, status ?? undefined)
+  const verdict = (failure: JobFailure | undefined, note?: string): Verdict => ({
+    state: failure === undefined ? state : 'failed',
+    status,
+    failure,
+    note,
+  })
+  if (state === 'failed') return verdict(failureIn(job, status))
   const { response } = job
-  if (!isObject(response) || !isOperation(job)) return { ...base, state }
+  if (state !== 'completed' || !isObject(response) || !isOperation(job)) return verdict(undefined)
   const filtered = filteredIn(response)
   const kept = countVideos(response)
-  if (!kept && filtered.count > 0) {
-    return failed({ code: 'content_refused', message: filtered.sentence(0) })
+  if (filtered.count > 0) {
+    if (kept > 0) return verdict(undefined, filtered.sentence(kept))
+    return verdict({ code: 'content_refused', message: filtered.sentence(0) })
   }
-  if (!kept && isObject(response['generateVideoResponse'])) {
-    const message = 'Nothing was generated; the gateway gives no reason.'
-    return failed({ code: 'nothing_generated', message })
-  }
-  return { ...base, state, note: filtered.count > 0 ? filtered.sentence(kept) : undefined }
+  if (kept > 0 || !isObject(response['generateVideoResponse'])) return verdict(undefined)
+  return verdict({
+    code: 'nothing_generated',
+    message: 'Nothing was generated; the gateway gives no reason.',
+  })
 }
 
 function stateOf(job: JsonObject, asked: AskedJob, httpStatus: number, word: string | undefined): VideoState {
@@ -159,13 +162,12 @@ function stateOf(job: JsonObject, asked: AskedJob, httpStatus: number, word: str
     // One that is done has succeeded, unless its own word says otherwise.
     return (hasError(job) && !isSuccess(job)) || known === 'failed' ? 'failed' : 'completed'
   }
-  if (known !== undefined) return known
-  const waiting: VideoState = asked.id === undefined ? 'pending' : 'in_progress'
-  if (word !== undefined) return 'in_progress'
+  if (word !== undefined) return known ?? 'in_progress'
   if (hasError(job)) return 'failed'
   if (!('done' in job) && countVideos(objectOf(job['response'])) > 0) return 'completed'
-  if (httpStatus === 202 || isOperation(job) || !countVideos(job)) return waiting
-  return 'completed'
+  const isWaiting = httpStatus === 202 || isOperation(job) || !countVideos(job)
+  if (!isWaiting) return 'completed'
+  return asked.id === undefined ? 'pending' : 'in_progress'
 }
 
 /** An error with the code for success (google.rpc.Code 0) beside videos. */

@@ -4,17 +4,12 @@ import { sleep } from '../../context.ts'
 import { Interrupted, ModelgateError, OutputClosed, type ErrorFacts } from '../../errors.ts'
 import { pollSeconds } from '../../limits.ts'
 import type { Gateway } from '../gateway.ts'
-import { maxWaitS } from '../retry.ts'
+import { maxWaitS, noticeOf, type RetryNotice } from '../retry.ts'
 import { appearanceWait, createJobLookUp, isUnknownJob, type Job } from './job-requests.ts'
 import type { JobReport } from './read-job.ts'
 
-export interface FailedLookUp {
-  /** In a row, from 1. */
-  readonly attempt: number
-  readonly waitS: number
-  readonly httpStatus: number | null
-  readonly reason: string
-}
+/** `attempt` counts those in a row. */
+export type FailedLookUp = Omit<RetryNotice, 'attempts_left'>
 
 interface PolledReport {
   readonly state: string
@@ -146,12 +141,7 @@ async function pollUntilEnd<Report extends PolledReport>(
       throw gaveUp(error, failures)
     const { retryAfterS } = error.facts
     const waitMs = appearsMs ?? pollWait(retryAfterS && retryAfterS * 1000)
-    options.onFailedLookUp?.({
-      attempt: failures,
-      waitS: Math.round(waitMs) / 1000,
-      httpStatus: error.facts.httpStatus ?? null,
-      reason: error.message,
-    })
+    options.onFailedLookUp?.({ attempt: failures, ...noticeOf(error, waitMs / 1000) })
     return waitMs
   }
 

@@ -1,6 +1,5 @@
-import { formsOf } from '../../redact/forms.ts'
+import { formsOf, createMatcher } from '../../redact/matcher.ts'
 import { keyFormIn } from '../../redact/key-forms.ts'
-import { createMatcher } from '../../redact/matcher.ts'
 import { hideSpans, stringsIn } from '../../redact/spans.ts'
 import { PieceStream } from '../../redact/streams.ts'
 

@@ -96,7 +96,7 @@ test('as long as a busy gateway asks for is waited', async () => {
   const { waits, failed } = await waited([asked, completed])
   expect(waits).toEqual([33])
   const reason = expect.stringContaining('429') as string
-  expect(failed).toEqual([{ attempt: 1, waitS: 33, httpStatus: 429, reason }])
+  expect(failed).toEqual([{ attempt: 1, wait_s: 33, http_status: 429, reason }])
 })
 
 const cutReply = [readAll, write('HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\n{"id": "'), end]
