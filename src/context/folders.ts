@@ -3,37 +3,49 @@ import { pathsOf } from '../platform.ts'
 
 export type Environment = Pick<Context, 'env' | 'home' | 'cwd' | 'platform'>
 
-/**
- * For configuration and credentials: `MODELGATE_CONFIG_DIR`, else `$XDG_CONFIG_HOME/modelgate`, on Windows
- * `%AppData%\modelgate`. Undefined without a home directory: then the program runs without configuration.
- */
-export function configFolder(context: Environment): string | undefined {
-  const { MODELGATE_CONFIG_DIR: explicit, APPDATA, XDG_CONFIG_HOME } = context.env
-  if (explicit) return absolute(context, explicit)
-  return context.platform === 'win32'
-    ? below(context, APPDATA, ['AppData', 'Roaming'])
-    : below(context, XDG_CONFIG_HOME, ['.config'])
-}
+/** For each platform the variable that names a folder, where that is by default in the home folder, and ours within it. */
+const places = {
+  config: {
+    own: 'MODELGATE_CONFIG_DIR',
+    windows: ['APPDATA', 'AppData/Roaming', 'modelgate'],
+    others: ['XDG_CONFIG_HOME', '.config', 'modelgate'],
+  },
+  state: {
+    own: 'MODELGATE_STATE_DIR',
+    windows: ['LOCALAPPDATA', 'AppData/Local', 'modelgate/State'],
+    others: ['XDG_STATE_HOME', '.local/state', 'modelgate'],
+  },
+} as const
 
-/**
- * For data that outlives a command: `MODELGATE_STATE_DIR`, else `$XDG_STATE_HOME/modelgate`, on Windows
- * `%LocalAppData%\modelgate\State`. Undefined without a home directory.
- */
-export function stateFolder(context: Environment): string | undefined {
-  const { MODELGATE_STATE_DIR: explicit, LOCALAPPDATA, XDG_STATE_HOME } = context.env
-  if (explicit) return absolute(context, explicit)
-  return context.platform === 'win32'
-    ? inside(context, below(context, LOCALAPPDATA, ['AppData', 'Local']), 'State')
-    : below(context, XDG_STATE_HOME, ['.local', 'state'])
-}
+/** For configuration and credentials. Undefined without a home directory: then the program runs without configuration. */
+export const configFolder = (context: Environment) => folderOf(context, 'config')
+
+/** For data that outlives a command. Undefined without a home directory. */
+export const stateFolder = (context: Environment) => folderOf(context, 'state')
 
 /** For results that were paid for but cannot be written to their target. */
-export const rescueFolder = (context: Environment) => inside(context, stateFolder(context), 'rescued')
+export const rescueFolder = (context: Environment) => inside(context, 'rescued')
 
-export const sandboxFolder = (context: Environment) => inside(context, stateFolder(context), 'sandbox')
+export const sandboxFolder = (context: Environment) => inside(context, 'sandbox')
 
-function inside({ platform }: Environment, folder: string | undefined, name: string): string | undefined {
-  return folder === undefined ? undefined : pathsOf(platform).join(folder, name)
+function inside(context: Environment, name: string): string | undefined {
+  const folder = stateFolder(context)
+  return folder === undefined ? undefined : pathsOf(context.platform).join(folder, name)
+}
+
+function folderOf(context: Environment, name: keyof typeof places): string | undefined {
+  const { env, platform } = context
+  const { join, isAbsolute, resolve } = pathsOf(platform)
+  const { own, windows, others } = places[name]
+  const explicit = env[own]
+  // The working directory may no longer exist, so it is read only if it is needed.
+  if (explicit) return isAbsolute(explicit) ? explicit : resolve(context.cwd, explicit)
+  const [variable, fallback, ours] = platform === 'win32' ? windows : others
+  const base = env[variable]
+  // The XDG specification: a relative path is invalid and to be ignored.
+  if (base && isAbsolute(base)) return join(base, ours)
+  const home = homeFolder(context)
+  return home === undefined ? undefined : join(home, fallback, ours)
 }
 
 export function homeFolder(context: Environment): string | undefined {
@@ -43,22 +55,4 @@ export function homeFolder(context: Environment): string | undefined {
   // own configuration, which may name commands to run.
   const isSet = Boolean(env['HOME'] ?? env['USERPROFILE'])
   return !isSet && home === context.cwd ? undefined : home
-}
-
-/** The working directory may no longer exist, so it is read only if it is needed. */
-function absolute(context: Environment, path: string): string {
-  const { isAbsolute, resolve } = pathsOf(context.platform)
-  return isAbsolute(path) ? path : resolve(context.cwd, path)
-}
-
-function below(
-  context: Environment,
-  base: string | undefined,
-  fallback: readonly string[],
-): string | undefined {
-  const { join, isAbsolute } = pathsOf(context.platform)
-  // The XDG specification: a relative path is invalid and to be ignored.
-  if (base && isAbsolute(base)) return join(base, 'modelgate')
-  const home = homeFolder(context)
-  return home === undefined ? undefined : join(home, ...fallback, 'modelgate')
 }

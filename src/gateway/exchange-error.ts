@@ -1,6 +1,6 @@
 import { maxHeaderBytes } from '../limits.ts'
 import type { Phase } from '../errors.ts'
-import { stringOf } from '../json.ts'
+import { isObject, listOf, stringOf } from '../json.ts'
 
 export type Stage = Extract<Phase, 'connect' | 'send' | 'wait' | 'stream'>
 
@@ -47,11 +47,8 @@ interface Cause {
 
 /** The chain of causes of an error: Happy Eyeballs wraps several errors into one. */
 function causes(error: unknown, depth = 0): Cause[] {
-  if (typeof error !== 'object' || error === null || depth > 8) return []
-  const { name, code, message, port, hostname, address, data, cause, errors } = error as Record<
-    string,
-    unknown
-  >
+  if (!isObject(error) || depth > 8) return []
+  const { name, code, message, port, hostname, address, data, cause, errors } = error
   return [
     {
       code: stringOf(code) ?? '',
@@ -60,7 +57,7 @@ function causes(error: unknown, depth = 0): Cause[] {
       hostname: stringOf(hostname) ?? stringOf(address),
       unread: name === 'HTTPParserError' ? stringOf(data) : undefined,
     },
-    ...(Array.isArray(errors) ? errors.flatMap((inner) => causes(inner, depth + 1)) : []),
+    ...listOf(errors).flatMap((inner) => causes(inner, depth + 1)),
     ...causes(cause, depth + 1),
   ]
 }
