@@ -369,7 +369,7 @@ interface ReadMemory {
 const sizes = [4_096, 65_536, 393_216] as const
 
 /** Memory that is reused once its content has been consumed; Node would allocate and clear new memory for each read. */
-export function createReadMemory(isInUse: (memory: ArrayBufferLike) => boolean): ReadMemory {
+function createReadMemory(isInUse: (memory: ArrayBufferLike) => boolean): ReadMemory {
   let step = 0
   let size: number = sizes[0]
   let next: Uint8Array = Buffer.allocUnsafeSlow(size)

@@ -2,7 +2,7 @@ import { isAscii } from 'node:buffer'
 import { createParser } from 'eventsource-parser'
 import { ContractError } from '../errors.ts'
 import { createGrowingText, type GrowingText } from '../growing-text.ts'
-import { isObject, tryJson } from '../json.ts'
+import { closingQuote, isObject, tryJson } from '../json.ts'
 import {
   htmlReply,
   maxEventLines,
@@ -402,6 +402,46 @@ export function createJsonValueSplitter(onValue: (text: string) => void, onStray
     },
     pendingText: () => kept?.toString() ?? '',
   }
+}
+
+/** A cut JSON object or array, closed after the last value that came whole; it alone when more follows. */
+export function closeJson(text: string): string {
+  /** Of the objects and lists that are open, the innermost first. */
+  let closers = ''
+  let closed = ''
+  let isKey = false
+  const keep = (end: number) => (closed = text.slice(0, end) + closers)
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]!
+    switch (character) {
+      case '"': {
+        const end = closingQuote(text, at)
+        if (end === text.length) return closed
+        at = end
+        if (!isKey) keep(end + 1)
+        break
+      }
+      case '{':
+      case '[':
+        closers = (character === '{' ? '}' : ']') + closers
+        isKey = character === '{'
+        break
+      case '}':
+      case ']':
+        closers = closers.slice(1)
+        keep(at + 1)
+        if (closers === '') return closed
+        break
+      case ',':
+        // Only here is it certain that a number or a word has ended.
+        keep(at)
+        isKey = closers.startsWith('}')
+        break
+      case ':':
+        isKey = false
+    }
+  }
+  return closed
 }
 
 /** Candidates, output items and images of a reply are numbered below this. */

@@ -3,9 +3,8 @@ import { jobReplyBeginningBytes } from '../files/calls/reply-log.ts'
 import { createMessageReader } from './message-reader.ts'
 import { ExchangeError } from './exchange-error.ts'
 import type { Gateway, GatewayReply, GatewayRequest } from './gateway.ts'
-import { readBody } from './time-limits.ts'
+import { readBody, requestWhole, sendRequest } from './send-request.ts'
 import { brokenError } from './gateway-errors.ts'
-import { requestWhole, sendRequest } from './send-request.ts'
 
 export type JsonReply = Recovered & Pick<GatewayReply, 'status' | 'headers' | 'requestId'>
 

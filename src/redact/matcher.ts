@@ -70,14 +70,8 @@ const minBareLength = 16
 export function formsOf(secret: string): string[] {
   const plain = secret.toWellFormed()
   if (plain.length < minHiddenLength) return []
-  return [
-    ...new Set([
-      ...spellings(plain),
-      ...escapedForms(plain),
-      ...encodings(plain).flatMap(spellings),
-      ...bareForms(plain),
-    ]),
-  ]
+  const written = [plain, ...encodings(plain)].flatMap(spellings)
+  return [...new Set([...written, ...escapedForms(plain), ...bareForms(plain)])]
 }
 
 /** What some servers quote: every character escaped, or all but letters and digits; escaped for a URL twice. */

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { expect, test } from 'vitest'
-import { obeySignals, type SignalProcess } from '../../src/context.ts'
+import { obeySignals, type SignalProcess } from '../../src/context/signals.ts'
 import type { Interrupted } from '../../src/errors.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 

@@ -7,9 +7,16 @@ import { exchange, type Reply, type ReplyHeaders } from '../exchange.ts'
 import { ExchangeError } from '../exchange-error.ts'
 import type { Gateway } from '../gateway.ts'
 import { brokenError, statusError } from '../gateway-errors.ts'
-import { readBody, readErrorText, startTotalLimit } from '../time-limits.ts'
+import { startTotalLimit } from '../time-limits.ts'
+import {
+  readBody,
+  readErrorText,
+  createTrace,
+  refuseEncoding,
+  wireRequest,
+  type Trace,
+} from '../send-request.ts'
 import { Failure, judgeFailure, withRetries } from '../retry.ts'
-import { createTrace, refuseEncoding, wireRequest, type Trace } from '../send-request.ts'
 import { isOwnOrigin, maxRedirects, redirectStatuses, rootOf, type Roots } from '../url.ts'
 import { createUrlPolicy, refused, type Network, type UrlPolicy } from './url-policy.ts'
 

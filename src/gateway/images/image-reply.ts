@@ -3,7 +3,6 @@ import { maxPartialImages } from '../../contract/images.ts'
 import { ContractError, GenerationError, ModelgateError } from '../../errors.ts'
 import { keepDamaged, type MediaWriter } from '../../files/media-file.ts'
 import {
-  closeJson,
   countOf,
   isDeeperThan,
   isObject,
@@ -16,14 +15,13 @@ import {
   type JsonObject,
 } from '../../json.ts'
 import { createMediaDecoder } from '../base64.ts'
-import { positionOf, createMessageReader, isErrorEvent } from '../message-reader.ts'
+import { closeJson, createMessageReader, isErrorEvent, positionOf } from '../message-reader.ts'
 import { readErrorValue, truncated } from '../reply-errors.ts'
 import { ExchangeError } from '../exchange-error.ts'
 import type { Gateway, GatewayRequest } from '../gateway.ts'
 import { brokenError, replyError } from '../gateway-errors.ts'
 import { createMediaFilter, type MediaSink } from '../media-filter.ts'
-import { readBody } from '../time-limits.ts'
-import { sendRequest } from '../send-request.ts'
+import { readBody, sendRequest } from '../send-request.ts'
 
 export type ImageWriter = MediaWriter<void>
 

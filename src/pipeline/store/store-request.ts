@@ -2,7 +2,7 @@ import type { Context } from '../../context.ts'
 import { ModelgateError } from '../../errors.ts'
 import { exchange, type ConnectionOptions, type ExchangeRequest, type Reply } from '../../gateway/exchange.ts'
 import { ExchangeError } from '../../gateway/exchange-error.ts'
-import { readBody } from '../../gateway/time-limits.ts'
+import { readBody, createTrace } from '../../gateway/send-request.ts'
 import { brokenError } from '../../gateway/gateway-errors.ts'
 import {
   Failure,
@@ -12,7 +12,6 @@ import {
   waitHint,
   withRetries,
 } from '../../gateway/retry.ts'
-import { createTrace } from '../../gateway/send-request.ts'
 import { defaultSeconds } from '../../limits.ts'
 
 export type StoreContext = Pick<Context, 'cwd' | 'platform' | 'clock' | 'signal' | 'env' | 'home'>

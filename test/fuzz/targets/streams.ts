@@ -1,12 +1,6 @@
 import assert from 'node:assert/strict'
 import * as fc from 'fast-check'
-import {
-  createJsonValueSplitter,
-  unescapeJson,
-  createMessageReader,
-  characters,
-  type FastPath,
-} from '../../../src/gateway/message-reader.ts'
+import * as source from '../../../src/gateway/message-reader.ts'
 import { createContentDecoder } from '../../../src/gateway/generate-content/decoder.ts'
 import { createResponseDecoder } from '../../../src/gateway/responses/decoder.ts'
 import { decode } from '../../gateway/decode.ts'
@@ -54,12 +48,12 @@ const cutCorpus = target({
 })
 
 /** Takes messages with an `n`, and nothing else. */
-function fastPathTo(take: (value: unknown) => void): FastPath {
+function fastPathTo(take: (value: unknown) => void): source.FastPath {
   return {
-    pattern: String.raw`\{"n":"(${characters})"\}`,
+    pattern: String.raw`\{"n":"(${source.characters})"\}`,
     textGroup: 1,
     joins: () => false,
-    take: (text) => take({ n: unescapeJson(text) }),
+    take: (text) => take({ n: source.unescapeJson(text) }),
   }
 }
 
@@ -67,7 +61,8 @@ function fastPathTo(take: (value: unknown) => void): FastPath {
 function readStream(pieces: readonly Uint8Array[], skims: boolean): { values: unknown[]; end: unknown } {
   const values: unknown[] = []
   const onMessage = (value: unknown) => void values.push(value)
-  const reader = createMessageReader({ fastPath: skims ? fastPathTo(onMessage) : undefined, onMessage })
+  const fastPath = skims ? fastPathTo(onMessage) : undefined
+  const reader = source.createMessageReader({ fastPath, onMessage })
   try {
     for (const piece of pieces) reader.push(piece)
     reader.end()
@@ -134,7 +129,7 @@ const jsonValues = target({
     const texts = objects.map((value) => JSON.stringify(value, null, indent))
     const values: string[] = []
     const strays: string[] = []
-    const splitter = createJsonValueSplitter(
+    const splitter = source.createJsonValueSplitter(
       (text) => values.push(text),
       (text) => strays.push(text),
     )
