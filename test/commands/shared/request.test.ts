@@ -101,6 +101,7 @@ test.each<[string, string, string?]>([
   ['tools[0]["a b"]=1', 'has brackets', `--set 'tools.0.a b=…'`],
   ['tools[]=1', 'has brackets', `--set 'tools.0=…'`],
   ['tools]=1', 'has brackets', 'a number is an index'],
+  [`${'a.'.repeat(64)}a=1`, 'the path has 65 names'],
 ])('%s is refused', (text, message, hint) => {
   const error = errorOf(() => parseSet(text))
   const said = { exitCode: 2, code: 'invalid_request', message: expect.stringContaining(message) as string }

@@ -10,6 +10,8 @@ export interface Setting {
   readonly value: unknown
 }
 
+const maxNames = 64
+
 /**
  * `path.to.field=JSON`; `\.`, `\=`, `\[`, `\]` and `\\` in a name are the literal characters. The value must be JSON, so
  * that `"5"` and `5` stay different.
@@ -65,6 +67,8 @@ function splitPath(text: string): string[] {
     else names.push(names.pop()! + character.at(-1))
   }
   if (names.includes('')) throw invalid(`${shown(text)} has an empty name in its path`)
+  if (names.length > maxNames)
+    throw invalid(`the path has ${names.length} names, at most ${maxNames} are allowed`)
   return names
 }
 
