@@ -18,9 +18,9 @@ import {
   type ParsedCall,
   type RequestShape,
 } from './shared/request/build-request.ts'
-import { parseTextFlag, underFlag } from './shared/request/flag-values.ts'
+import { underFlag } from './shared/request/flag-values.ts'
 import { readTextPrompt } from './shared/request/text-prompt.ts'
-import { readApproval, readToolOutput } from './shared/request/tool-flag.ts'
+import { readApproval, readDenial, readToolOutput } from './shared/request/tool-flag.ts'
 import {
   conversationConflicts,
   readTextParts,
@@ -30,7 +30,6 @@ import {
 } from './shared/text/text-command.ts'
 
 interface RespondOptions extends TextOptions {
-  instructions?: string
   customToolOutput?: string[]
   approve?: string[]
   deny?: string[]
@@ -97,15 +96,8 @@ export function registerRespond(command: Command, context: Context, send = sendT
 
 /** @param session the conversation that it goes on with, where no flag names it */
 export async function buildRespondRequest(call: ParsedCall<RespondOptions>, session?: Session) {
-  const { context, options } = call
   const draft = await startRequest(call, shape)
   const { body, problems } = draft
-  const { instructions } = options
-  if (instructions !== undefined && instructions !== 'null') {
-    // The field's own flag takes text as it is; here it may come from a file as well.
-    const read = () => parseTextFlag(context, '--instructions', instructions)
-    body['instructions'] = await problems.check(read)
-  }
   const { talk, answerSchema, attachments } = await readTextParts(draft, 'respond', session)
   const known = talk === undefined ? body['input'] : talk.known
   const answers = (await problems.check(() => readToolAnswers(draft, known))) ?? []
@@ -131,15 +123,12 @@ async function readToolAnswers(draft: Draft<RespondOptions>, input: unknown): Pr
     ...(await read('--tool-output', toolOutput, 'function_call')),
     ...(await read('--custom-tool-output', customToolOutput, 'custom_tool_call')),
   ]
-  const approvals = [
-    ...approve.map((text) => readApproval(text, true)),
-    ...deny.map((text) => readApproval(text, false)),
-  ]
+  const approvals = [...approve.map(readApproval), ...deny.map(readDenial)]
   // Then the gateway knows the calls, and this program cannot check them.
   const isStored =
     !validate ||
     ['previous_response_id', 'conversation'].some((name) => draft.body[name] != null || isSet(draft, name))
-  const items = underFlag('--tool-output', () => toolOutputItems({ input }, outputs, isStored))
-  underFlag('--approve, --deny', () => checkApprovals({ input }, approvals, isStored))
+  const items = underFlag('--tool-output', () => toolOutputItems(input, outputs, isStored))
+  underFlag('--approve, --deny', () => checkApprovals(input, approvals, isStored))
   return [...items, ...approvals]
 }

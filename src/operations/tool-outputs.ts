@@ -1,20 +1,11 @@
 import { UsageError } from '../errors.ts'
 import { parseJson } from '../files/parse-json.ts'
 import { isObject, listOf, objectsOf, stringOf, type JsonObject } from '../json.ts'
-import type { Body } from './operation.ts'
 
 export interface ToolOutput {
   /** The id of the call; in the content-generation style also the name of the function. */
   readonly call: string
   readonly text: string
-}
-
-/** An input item. */
-export interface Approval {
-  readonly type: 'mcp_approval_response'
-  readonly approval_request_id: string
-  readonly approve: boolean
-  readonly reason?: string
 }
 
 /**
@@ -24,30 +15,36 @@ export interface Approval {
  * @throws UsageError for a call that is answered twice, or is not in the input although it would have to be
  */
 export function toolOutputItems(
-  { input }: Body,
+  input: unknown,
   outputs: readonly (ToolOutput & { readonly type: string })[],
   isStored: boolean,
 ): JsonObject[] {
   const calls = objectsOf(input).filter(({ type }) => type === 'function_call' || type === 'custom_tool_call')
-  refuseTwice(outputs.map(({ call }) => call))
+  const types = new Map(calls.map((item) => [item['call_id'], item['type'] as string]))
+  const ids = outputs.map(({ call }) => call)
+  checkAsked(ids, isStored ? ids : [...types.keys()])
   return outputs.map(({ call, text, type }) => {
-    const found = calls.find((item) => item['call_id'] === call)
-    if (found === undefined && !isStored) throw notAsked(call)
-    return { type: `${stringOf(found?.['type']) ?? type}_output`, call_id: call, output: text }
+    return { type: `${types.get(call) ?? type}_output`, call_id: call, output: text }
   })
 }
 
 /** @throws UsageError as `toolOutputItems` does */
-export function checkApprovals({ input }: Body, approvals: readonly Approval[], isStored: boolean): void {
+export function checkApprovals(
+  input: unknown,
+  approvals: readonly { readonly approval_request_id: string }[],
+  isStored: boolean,
+): void {
   const requests = objectsOf(input).filter(({ type }) => type === 'mcp_approval_request')
   const ids = approvals.map((approval) => approval.approval_request_id)
-  refuseTwice(ids)
-  const unasked = isStored ? undefined : ids.find((asked) => !requests.some(({ id }) => id === asked))
-  if (unasked !== undefined) throw notAsked(unasked)
+  checkAsked(ids, isStored ? ids : requests.map(({ id }) => id))
 }
 
-function notAsked(id: string): UsageError {
-  return new UsageError(`nothing in the input asks for ${JSON.stringify(id)}.`, {
+function checkAsked(ids: readonly string[], asked: readonly unknown[]): void {
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index)
+  if (twice !== undefined) throw answeredTwice(twice)
+  const unasked = ids.find((id) => !asked.includes(id))
+  if (unasked === undefined) return
+  throw new UsageError(`nothing in the input asks for ${JSON.stringify(unasked)}.`, {
     code: 'invalid_request',
     hint: 'Name the response that asks for it with --previous-response-id, or give its items with --history.',
   })
@@ -86,11 +83,6 @@ function functionResponse(id: string | undefined, name: string, text: string): J
   const output = problem === undefined ? value : text
   const response = isObject(output) ? output : { output }
   return { functionResponse: { ...(id === undefined ? {} : { id }), name, response } }
-}
-
-function refuseTwice(ids: readonly string[]): void {
-  const twice = ids.find((id, index) => ids.indexOf(id) !== index)
-  if (twice !== undefined) throw answeredTwice(twice)
 }
 
 function answeredTwice(call: string): UsageError {

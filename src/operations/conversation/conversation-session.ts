@@ -22,6 +22,7 @@ import {
   messageField,
   messagesOf,
   settingsOf,
+  systemField,
   textOf,
   type Conversation,
   type Style,
@@ -145,11 +146,8 @@ export function dropAnswer(session: Session): boolean {
 }
 
 function adopt(body: Body, { style, settings, system }: Conversation): void {
-  const isRespond = style === 'respond'
-  const instructions = isRespond
-    ? { instructions: system }
-    : { systemInstruction: { parts: [{ text: system }] } }
-  for (const [name, value] of Object.entries({ ...settings, ...(system !== undefined && instructions) })) {
+  const instructions = system === undefined ? [] : [systemField(style, system)]
+  for (const [name, value] of [...instructions, ...Object.entries(settings)]) {
     if (body[name] === undefined) body[name] = value
     else if (name === 'generationConfig') body[name] = { ...objectOf(value), ...objectOf(body[name]) }
   }

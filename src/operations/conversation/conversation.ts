@@ -61,6 +61,11 @@ export function isKept({ store, conversation }: JsonObject): boolean {
 
 export const messageField = { generate: 'contents', respond: 'input' } as const
 
+/** The field of a request that has its instructions, and its value. */
+export function systemField(style: Style, text: string): [name: string, value: unknown] {
+  return style === 'respond' ? ['instructions', text] : ['systemInstruction', { parts: [{ text }] }]
+}
+
 /** The messages of a request; what is none is left to the contract check. */
 export function messagesOf(style: Style, body: JsonObject): unknown[] {
   const given = body[messageField[style]]

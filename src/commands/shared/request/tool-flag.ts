@@ -2,7 +2,7 @@ import type { Context } from '../../../context.ts'
 import { UsageError } from '../../../errors.ts'
 import { isObject } from '../../../json.ts'
 import type { Style } from '../../../operations/conversation/conversation.ts'
-import type { Approval, ToolOutput } from '../../../operations/tool-outputs.ts'
+import type { ToolOutput } from '../../../operations/tool-outputs.ts'
 import { parseJsonFlag, parseTextFlag } from './flag-values.ts'
 
 /** They need no configuration (wire notes, section 1, "Request fields"; section 2, "Input"). */
@@ -86,10 +86,15 @@ export async function readToolOutput(context: Context, flag: string, text: strin
   return { call, text: await parseTextFlag(context, flag, value) }
 }
 
-/** `ID`; to deny, also `ID=REASON`. */
-export function readApproval(text: string, approve: boolean): Approval {
-  const [id, reason] = approve ? [text] : splitOnce(text, '=')
-  const told = reason === undefined ? {} : { reason }
-  if (id !== '') return { type: 'mcp_approval_response', approval_request_id: id, approve, ...told }
-  throw new UsageError(`${approve ? '--approve' : '--deny'} needs the id of a request for approval.`)
+/** An input item. */
+export function readApproval(id: string) {
+  if (id === '') throw new UsageError('--approve needs the id of a request for approval.')
+  return { type: 'mcp_approval_response', approval_request_id: id, approve: true }
+}
+
+/** `ID` or `ID=REASON`. */
+export function readDenial(text: string) {
+  const [id, reason] = splitOnce(text, '=')
+  if (id === '') throw new UsageError('--deny needs the id of a request for approval.')
+  return { ...readApproval(id), approve: false, ...(reason === undefined ? {} : { reason }) }
 }

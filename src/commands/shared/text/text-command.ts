@@ -2,11 +2,17 @@ import { Option, type Command } from 'commander'
 import { rescueFolder } from '../../../context/folders.ts'
 import type { Context } from '../../../context.ts'
 import { commandInputs, type ConflictingNames } from '../../../contract/command-inputs.ts'
+import { flagName } from '../../../contract/field.ts'
 import { UsageError } from '../../../errors.ts'
 import type { TextFile } from '../../../files/atomic-file.ts'
-import { compileAnswerSchema, type AnswerSchema } from '../../../operations/answer-schema.ts'
+import { compileAnswerSchema } from '../../../operations/answer-schema.ts'
 import { attachBytes, readAttachment, type Attachment } from '../../../operations/attachments.ts'
-import { messageField, readHistory, type Style } from '../../../operations/conversation/conversation.ts'
+import {
+  messageField,
+  readHistory,
+  systemField,
+  type Style,
+} from '../../../operations/conversation/conversation.ts'
 import type { Session } from '../../../operations/conversation/conversation-session.ts'
 import { generateText, textGatewayRequest, type TextRequest } from '../../../operations/generate-text.ts'
 import { appendEntries, type Body } from '../../../operations/operation.ts'
@@ -40,6 +46,8 @@ export interface TextOutputFlags {
 
 export interface TextOptions extends ConversationOptions, TextOutputFlags {
   system?: string
+  /** Of `respond` alone, another name for `system`. */
+  instructions?: string
   history?: string
   attach?: string[]
   schema?: string
@@ -111,10 +119,13 @@ export function conversationConflicts(...own: readonly string[]): readonly Confl
 export async function readTextParts(draft: Draft<TextOptions>, style: Style, session?: Session) {
   const { context, options, settings, body, problems } = draft
   const { check } = problems
-  const { system, history, tool, schema, attach = [], conversationFile } = options
-  const { field, valueOf } = systemFields[style]
-  if (system !== undefined) {
-    await check(async () => void (body[field] = valueOf(await parseTextFlag(context, '--system', system))))
+  const { system, instructions, history, tool, schema, attach = [], conversationFile } = options
+  // The field's own flag takes text as it is; here it may come from a file as well.
+  const text = system ?? (instructions === 'null' ? undefined : instructions)
+  if (text !== undefined) {
+    const flag = system === undefined ? '--instructions' : '--system'
+    const added = await check(async () => systemField(style, await parseTextFlag(context, flag, text)))
+    if (added !== undefined) body[added[0]] = added[1]
   }
   if (history !== undefined) await check(() => addHistory(draft, style, history))
   if (tool !== undefined) {
@@ -135,39 +146,20 @@ export async function readTextParts(draft: Draft<TextOptions>, style: Style, ses
   return { talk, answerSchema, attachments: attachments ?? [] }
 }
 
-/** The field that has what the system says, and its own flag. */
-const systemFields = {
-  respond: { field: 'instructions', flag: '--instructions', valueOf: (text: string): unknown => text },
-  generate: {
-    field: 'systemInstruction',
-    flag: '--system-instruction',
-    valueOf: (text: string): unknown => ({ parts: [{ text }] }),
-  },
-} as const
-
-async function addHistory(
-  { context, options, body }: Draft<TextOptions>,
-  style: Style,
-  text: string,
-): Promise<void> {
-  const value = await parseJsonFileFlag(context, '--history', text)
-  const history = underFlag('--history', () => readHistory(value, style))
+async function addHistory({ context, options, body }: Draft<TextOptions>, style: Style, text: string) {
+  const given = await parseJsonFileFlag(context, '--history', text)
+  const history = underFlag('--history', () => readHistory(given, style))
   body[messageField[style]] = history.messages
   if (history.system === undefined) return
-  const { field, flag, valueOf } = systemFields[style]
-  if ((body[field] ?? undefined) !== undefined) {
-    const other = options.system === undefined ? flag : '--system'
-    throw new UsageError(`--history has a system message and ${other} gives another: use only one of them.`)
+  const [field, value] = systemField(style, history.system)
+  if (body[field] != null) {
+    const other = options.system === undefined ? flagName(field) : 'system'
+    throw new UsageError(`--history has a system message and --${other} gives another: use only one of them.`)
   }
-  body[field] = valueOf(history.system)
+  body[field] = value
 }
 
-async function addAnswerSchema(
-  context: Context,
-  body: Body,
-  style: Style,
-  text: string,
-): Promise<AnswerSchema> {
+async function addAnswerSchema(context: Context, body: Body, style: Style, text: string) {
   const answer = await compileAnswerSchema(context, await parseJsonFileFlag(context, '--schema', text))
   const set = (path: readonly string[], value: unknown) => setField(body, path, value, '--schema')
   if (style === 'respond') set(['text', 'format'], schemaFormat(answer.schema))
@@ -256,18 +248,18 @@ export function addTextOutputOptions(command: Command): void {
  */
 export async function takeLanguage<Options extends TextOutputFlags>(
   options: Options,
-  words: readonly string[],
+  words: string[],
   command: string,
 ): Promise<{ readonly options: Options; readonly words: string[] }> {
   const { extract } = options
-  if (typeof extract !== 'string') return { options, words: [...words] }
+  if (typeof extract !== 'string') return { options, words }
   if (/^\s/.test(extract)) {
     throw new UsageError(`-x takes the name of a language, not ${JSON.stringify(extract)}.`, {
       hint: `Text that begins with a dash follows "--": modelgate ${command} [options] -- "-text"`,
     })
   }
   const { isKnownLanguage } = await import('../../../output/markdown/code-language.ts')
-  if (isKnownLanguage(extract)) return { options, words: [...words] }
+  if (isKnownLanguage(extract)) return { options, words }
   return { options: { ...options, extract: true }, words: [extract, ...words] }
 }
 
