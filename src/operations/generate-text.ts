@@ -80,7 +80,7 @@ export type AnswerFacts = Pick<TextRequest, 'model' | 'answerSchema' | 'createDe
 }
 
 export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsResponse, strict }: TextPlan) {
-  const { listener, redactor } = call
+  const { listener } = call
   const { command, model, answerSchema, isRest, isSilent, keepsReply } = facts
   const files: SavedFile[] = []
   const warnings: string[] = []
@@ -95,19 +95,8 @@ export function beginAnswer(call: Call, facts: AnswerFacts, { folder, keepsRespo
   let images: ImageSaver | undefined
   const saveImages = async () => {
     // Most replies contain no image.
-    images ??= (await import('./text-images.ts')).createImageSaver(call, {
-      folder,
-      responseId() {
-        const { response_id: id } = decoder.result()
-        return id === null ? null : redactor.text(id)
-      },
-      onSaved(file) {
-        files.push(file)
-        listener.event({ type: 'file-save', file })
-      },
-      onWarning: warn,
-    })
-    await images.save(arrived.splice(0))
+    images ??= (await import('./text-images.ts')).createImageSaver(call, folder, files, warn)
+    await images.save(arrived.splice(0), decoder.result().response_id)
   }
   const decoder = facts.createDecoder({
     keepResponse: keepsResponse,

@@ -17,36 +17,28 @@ export type ImageSaver = ReturnType<typeof createImageSaver>
  * Saves the media in a text reply, in order. Files are named after the response and never overwrite anything. An image that
  * cannot be written has been paid for, so it is saved in the rescue folder. Unreadable data is not saved, and incomplete data
  * is kept as `NAME.damaged.EXT`.
+ * @param files to which those saved are added
+ * @param warn gets the reason for each image that is not saved
  */
 export function createImageSaver(
-  { context, rescueFolder }: Pick<Call, 'context' | 'rescueFolder'>,
-  {
-    folder,
-    responseId,
-    onSaved,
-    onWarning,
-  }: {
-    readonly folder: string
-    /** For the names of the files; null until it is known. */
-    responseId(): string | null
-    onSaved(file: SavedFile): void
-    /** Called for each image that is not saved, with the reason. */
-    onWarning(message: string): void
-  },
+  { context, listener, redactor, rescueFolder }: Omit<Call, 'gateway' | 'hasSent'>,
+  folder: string,
+  files: SavedFile[],
+  warn: (message: string) => void,
 ) {
   let count = 0
-  let savedCount = 0
   const failures: ModelgateError[] = []
-  const saveOne = async ({ base64, mime_type: declared }: ImageData): Promise<SavedFile | undefined> => {
+  const saveOne = async ({ base64, mime_type: declared }: ImageData, id: string | null) => {
     const data = decodeBase64(base64)
     if (data === undefined) {
       const isAddress = /^\s*https?:\/\//i.test(base64)
       if (!isAddress) throw broken('An image of the reply is not valid base64 and is not saved.')
       // Some gateways send a URL in place of the data.
-      onWarning(`The reply contains only the URL of an image: ${base64.trim().slice(0, 2000)}`)
+      warn(`The reply contains only the URL of an image: ${base64.trim().slice(0, 2000)}`)
       return undefined
     }
-    const stem = safeFileName(`modelgate-${responseId() ?? context.clock.now()}-${++count}`)
+    const name = id === null ? context.clock.now() : redactor.text(id)
+    const stem = safeFileName(`modelgate-${name}-${++count}`)
     // The declared type may be wrong; the bytes are not (quirk 15).
     const sniffed = sniffMediaType(data.subarray(0, 4096))
     const mediaType = sniffed === undefined || sniffed === 'text/plain' ? declared : sniffed
@@ -63,17 +55,17 @@ export function createImageSaver(
     throw broken(`An image of the reply is damaged: ${damage}. It is kept as ${shownPath(saved.path)}.`)
   }
   return {
-    /** Resolves when all have been written or have failed, which is reported. */
-    async save(images: readonly ImageData[]): Promise<void> {
+    /** Resolves when all have been written or have failed. @param id of the response; null until it is known */
+    async save(images: readonly ImageData[], id: string | null): Promise<void> {
       for (const image of images) {
-        const file = await saveOne(image).catch((error: unknown) => {
+        const file = await saveOne(image, id).catch((error: unknown) => {
           if (!(error instanceof ModelgateError)) throw error
           failures.push(error)
-          onWarning(error.message)
+          warn(error.message)
         })
         if (file === undefined) continue
-        savedCount++
-        onSaved(file)
+        files.push(file)
+        listener.event({ type: 'file-save', file })
       }
     },
     /** Exit 12 if others were saved, else 10 or 8. @param hasWords whether the reply contains anything besides images */
@@ -81,11 +73,11 @@ export function createImageSaver(
       const [first] = failures
       if (first === undefined) return undefined
       const isBroken = first.exit === 'contract'
-      if (isBroken && savedCount === 0 && !hasWords) return first
+      if (isBroken && files.length === 0 && !hasWords) return first
       const rescued = failures.flatMap(({ facts }) => facts.rescued ?? [])
       const facts = { phase: 'output', billed: 'yes', rescued } as const
-      if (savedCount === 0 && !isBroken) return first.amend({ exit: 'io', ...facts })
-      const message = `${failures.length} of ${failures.length + savedCount} images could not be saved.`
+      if (files.length === 0 && !isBroken) return first.amend({ exit: 'io', ...facts })
+      const message = `${failures.length} of ${failures.length + files.length} images could not be saved.`
       return first.amend({ exit: 'partial', code: 'some_failed', message, ...facts })
     },
   }

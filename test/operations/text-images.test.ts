@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { SavedFile } from '../../src/events/text.ts'
 import { createImageSaver } from '../../src/operations/text-images.ts'
 import { pngBytes } from '../support/image-bytes.ts'
 import { temporaryFolder, writeFiles } from '../support/temporary-folder.ts'
@@ -11,22 +12,23 @@ const png = pngBytes()
 
 /** Saves images, and tells what became of them. */
 async function save(cwd: string, folder: string, images: readonly (string | Buffer)[], isHomeless = false) {
-  const paths: string[] = []
+  const files: SavedFile[] = []
   const warnings: string[] = []
   const state = temporaryFolder()
   const context = testContext({ cwd, env: { MODELGATE_STATE_DIR: isHomeless ? '' : state }, home: '' })
-  const call = { context, rescueFolder: isHomeless ? undefined : join(state, 'rescued') }
-  const saver = createImageSaver(call, {
-    folder,
-    responseId: () => 'resp_1',
-    onSaved: ({ path }) => void paths.push(path),
-    onWarning: (message) => void warnings.push(message),
-  })
+  const call = {
+    context,
+    listener: { event() {}, flush: async () => {} },
+    redactor: { text: (text: string) => text, document: (json: string) => json },
+    rescueFolder: isHomeless ? undefined : join(state, 'rescued'),
+  }
+  const saver = createImageSaver(call, folder, files, (message) => void warnings.push(message))
   for (const image of images) {
     const base64 = typeof image === 'string' ? image : image.toString('base64')
-    await saver.save([{ type: 'image-data', mime_type: 'image/png', base64, partial: false }])
+    await saver.save([{ type: 'image-data', mime_type: 'image/png', base64, partial: false }], 'resp_1')
   }
   const rescued = [...rescuedIn(state)]
+  const paths = files.map(({ path }) => path)
   return { paths, warnings, error: saver.failure(false), some: saver.failure(true), rescued }
 }
 
