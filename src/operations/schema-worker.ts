@@ -1,25 +1,20 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ErrorObject, ValidateFunction } from 'ajv'
+import { isObject, objectOf } from '../json.ts'
 
 /**
  * Compiles a schema and validates texts, in a thread that can be terminated: both may take any time and memory
  * (backtracking patterns, multiplying references). It sends one message for the schema, and one for each text.
  */
 
-/** The schema was compiled, or the text was checked: `places` are where it differs, empty where it does not. */
-interface CheckedText {
-  readonly kind: 'checked'
-  readonly places: string
-}
-
-/** Why the schema cannot be used, or the text not be checked: `clause` follows what names it. */
-export interface Unchecked {
-  readonly kind: 'unchecked'
-  readonly clause: string
+/** Empty for a schema that can be used, and for a text that matches it. */
+export interface SchemaMessage {
+  /** Where the text differs. */
+  readonly places?: string
+  /** Why the schema cannot be used, or the text not be checked; it follows what names it. */
+  readonly clause?: string
   readonly hint?: string
 }
-
-export type SchemaMessage = CheckedText | Unchecked
 
 const port = parentPort!
 const send = (message: SchemaMessage) => port.postMessage(message)
@@ -33,14 +28,16 @@ const drafts = {
   'draft-07': async () => (await import('ajv')).Ajv,
 }
 
-async function compile(schema: object | boolean): Promise<ValidateFunction | Unchecked> {
-  const named = typeof schema === 'object' && '$schema' in schema ? schema.$schema : undefined
+async function compile(schema: unknown): Promise<ValidateFunction | SchemaMessage> {
+  if (typeof schema !== 'boolean' && !isObject(schema)) {
+    return { clause: 'must be a JSON object (a JSON Schema)' }
+  }
+  const named = objectOf(schema)['$schema']
   const known = Object.keys(drafts) as (keyof typeof drafts)[]
   const draft =
     typeof named === 'string' ? known.find((name) => named.includes(`/${name}/`)) : ('2020-12' as const)
   if (draft === undefined) {
     return {
-      kind: 'unchecked',
       clause: `has a "$schema" that is not known here: ${JSON.stringify((named as string).slice(0, 80))}`,
       hint: `Known are ${known.join(', ')}; without "$schema" it is read as 2020-12.`,
     }
@@ -56,26 +53,22 @@ async function compile(schema: object | boolean): Promise<ValidateFunction | Unc
   }
 }
 
-const tooDeep: Unchecked = {
-  kind: 'unchecked',
-  clause: 'is nested too deeply, or the schema refers to itself without an end',
-}
+const tooDeep = { clause: 'is nested too deeply, or the schema refers to itself without an end' }
 
-function invalid(reason: string): Unchecked {
-  return { kind: 'unchecked', clause: `is not a valid JSON Schema: ${reason}` }
-}
+const invalid = (reason: string) => ({ clause: `is not a valid JSON Schema: ${reason}` })
 
 function check(validate: ValidateFunction, text: string): SchemaMessage {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    return { kind: 'checked', places: 'it is not JSON' }
+    return { places: 'it is not JSON' }
   }
   try {
-    const errors = validate(value) ? [] : validate.errors!
+    if (validate(value)) return {}
+    const errors = validate.errors!
     const more = errors.length > maxPlaces ? [`and ${errors.length - maxPlaces} more`] : []
-    return { kind: 'checked', places: [...errors.slice(0, maxPlaces).map(describeError), ...more].join('; ') }
+    return { places: [...errors.slice(0, maxPlaces).map(describeError), ...more].join('; ') }
   } catch {
     return tooDeep
   }
@@ -94,10 +87,10 @@ function listed(value: unknown): string {
 }
 
 async function start(): Promise<void> {
-  const validate = await compile(JSON.parse(workerData as string) as object | boolean)
+  const validate = await compile(JSON.parse(workerData as string))
   if (typeof validate !== 'function') return send(validate)
   port.on('message', (text: string) => send(check(validate, text)))
-  send({ kind: 'checked', places: '' })
+  send({})
 }
 
 void start()

@@ -100,20 +100,18 @@ export class AssertChecker {
     this.#open.delete(key)
     this.#open.set(key, checker)
     for (const oldest of this.#open.keys()) if (this.#open.size > maxOpen) this.#end(oldest)
-    if (checker.kind === 'unchecked') return [`cannot be checked: ${subject} ${checker.clause}`]
-    const checked = await checker.check(text)
-    if (checked.kind === 'unchecked') {
+    if (checker.clause !== undefined) return [`cannot be checked: ${subject} ${checker.clause}`]
+    const { clause, places } = await checker.check(text)
+    if (clause !== undefined) {
       this.#end(key)
-      return [`cannot be checked against ${subject}: it ${checked.clause}`]
+      return [`cannot be checked against ${subject}: it ${clause}`]
     }
-    if (checked.places === '') return []
-    const places = subject.startsWith('/') ? '' : `: ${checked.places}`
-    return [`does not match ${subject}${places}`]
+    if (places === undefined) return []
+    return [`does not match ${subject}${subject.startsWith('/') ? '' : `: ${places}`}`]
   }
 
   #end(key: string): void {
-    const checker = this.#open.get(key)
-    if (checker?.kind === 'compiled') checker.close()
+    this.#open.get(key)?.close()
     this.#open.delete(key)
   }
 
