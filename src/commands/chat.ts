@@ -150,7 +150,7 @@ async function converse(chat: Chat, first: string): Promise<void> {
     } else if (!dropAnswer(session)) say('There is nothing to retry.')
     else if (!(await ask({ attach: [] }))) session.conversation = before
   }
-  const isFile = async (path: string) => existsSync(resolve(context.cwd, expandHome(context, path)))
+  const isFile = (path: string) => existsSync(resolve(context.cwd, expandHome(context, path)))
 
   try {
     say(title(chat))
@@ -159,7 +159,7 @@ async function converse(chat: Chat, first: string): Promise<void> {
     for (let typed = first.trim() === '' ? await reader.read() : first; ; typed = await reader.read()) {
       if (typed === undefined || signal.aborted) break
       isLeaving = false
-      const message = await readMessage(typed, isFile)
+      const message = readMessage(typed, isFile)
       if (message.kind === 'text') {
         open = undefined
         await ask({ text: message.text, attach: message.attach.map((path) => expandHome(context, path)) })

@@ -25,10 +25,6 @@ interface UrlAttachment {
 
 export type Attachment = FileAttachment | UrlAttachment
 
-const fileUrl = /^file:\/\//i
-/** A single letter is a Windows drive. */
-const otherUrl = /^(?:[a-z][a-z\d+.-]+:\/\/|data:[^,]*,)/i
-
 /** Reads a file by its path or `file:` URL; another URL (http, https, gs) is passed on and not fetched. @throws UsageError, FileError */
 export async function readAttachment(context: FileContext, location: string): Promise<Attachment> {
   if (/^(?:https?|gs):/i.test(location)) {
@@ -36,8 +32,9 @@ export async function readAttachment(context: FileContext, location: string): Pr
     if (hostname === '') throw refused(location, 'is not a valid URL')
     return { kind: 'url', url: location, mediaType: mediaTypeOfName(pathname) }
   }
-  const isFileUrl = fileUrl.test(location)
-  if (!isFileUrl && otherUrl.test(location)) {
+  const isFileUrl = /^file:\/\//i.test(location)
+  // A single letter is a Windows drive.
+  if (!isFileUrl && /^(?:[a-z][a-z\d+.-]+:\/\/|data:[^,]*,)/i.test(location)) {
     const hint =
       'The gateway fetches https:, http: or gs: URLs; file: URLs and paths are read here. Download it first.'
     throw refused(location, 'is not a kind of URL that can be attached', { hint })

@@ -55,14 +55,11 @@ export function textGatewayRequest(gateway: Gateway, request: TextRequest): Gate
 }
 
 export function textCreation({ model, body }: Pick<TextRequest, 'model' | 'body'>): Creation {
-  return { model, count: 1, of: 'text', body, maxOutputTokens: maxTokens(body) }
-}
-
-/** How long all candidates together may get, in tokens; null where that is not limited. */
-function maxTokens(body: Body): number | null {
   const config = objectOf(body['generationConfig'])
   const each = countOf(body['max_output_tokens'] ?? config['maxOutputTokens'])
-  return each === null ? null : each * Math.max(1, countOf(config['candidateCount']) ?? 1)
+  // How long all candidates together may get.
+  const maxOutputTokens = each === null ? null : each * Math.max(1, countOf(config['candidateCount']) ?? 1)
+  return { model, count: 1, of: 'text', body, maxOutputTokens }
 }
 
 export type TextRun = ReturnType<typeof beginAnswer>

@@ -10,29 +10,24 @@ export function responseRequest(
   fields: Pick<TextRequest, 'model' | 'body' | 'answerSchema' | 'warnings'>,
 ): TextRequest {
   const { body, warnings } = fields
+  const deprecated = Object.entries(endpoint.fields).flatMap(([name, field]) =>
+    field.deprecated !== undefined && body[name] !== undefined
+      ? [`--${name} is deprecated; use ${field.deprecated}.`]
+      : [],
+  )
+  // A background response is fetched later, so a gateway has to store it.
+  const unstored =
+    body['background'] === true && body['store'] === false
+      ? ['--no-store: a gateway may refuse it with --background, or not have the answer later.']
+      : []
   return {
     ...fields,
     command: 'respond',
     path: endpoint.path,
     streamed: body['stream'] === true,
-    warnings: [...warnings, ...deprecationWarnings(body), ...storageWarnings(body)],
+    warnings: [...warnings, ...deprecated, ...unstored],
     createDecoder: createResponseDecoder,
   }
-}
-
-/** A background response is fetched later, so a gateway has to store it. */
-function storageWarnings({ background, store }: Body): string[] {
-  return background === true && store === false
-    ? ['--no-store: a gateway may refuse it with --background, or not have the answer later.']
-    : []
-}
-
-function deprecationWarnings(body: Body): string[] {
-  return Object.entries(endpoint.fields).flatMap(([name, field]) =>
-    field.deprecated !== undefined && body[name] !== undefined
-      ? [`--${name} is deprecated; use ${field.deprecated}.`]
-      : [],
-  )
 }
 
 /** Adds the user's message: as plain text when that is all there is, else after the others. @param answers of tools */
@@ -42,27 +37,21 @@ export function addInput(
   prompt: string | undefined,
   answers: readonly unknown[] = [],
 ): void {
-  const given = body['input']
-  const hasMessage = prompt !== undefined || attachments.length > 0
-  if (answers.length > 0 && typeof given === 'string' && !hasMessage) {
-    body['input'] = [...answers, { role: 'user', content: given }]
-    return
-  }
-  if (typeof given !== 'string' && answers.length > 0) appendEntries(body, 'input', answers)
-  const before = body['input']
-  if (!hasMessage) return
-  if (typeof before === 'string') {
+  const { input } = body
+  const text = prompt === undefined ? [] : [{ type: 'input_text', text: prompt }]
+  const content = [...attachments.map(attachmentContent), ...text]
+  const entries = [...answers, ...(content.length === 0 ? [] : [{ role: 'user', content }])]
+  if (entries.length === 0) return
+  if (typeof input !== 'string') {
+    const isText = input === undefined && answers.length === 0 && attachments.length === 0
+    if (isText) body['input'] = prompt
+    else appendEntries(body, 'input', entries)
+  } else if (content.length === 0) body['input'] = [...answers, { role: 'user', content: input }]
+  else {
     throw new UsageError(
       '--input is a text already; give either it or a prompt, or make --input an array of messages.',
     )
   }
-  if (before === undefined && attachments.length === 0) {
-    body['input'] = prompt
-    return
-  }
-  const text = prompt === undefined ? [] : [{ type: 'input_text', text: prompt }]
-  const message = { role: 'user', content: [...attachments.map(attachmentContent), ...text] }
-  appendEntries(body, 'input', [message])
 }
 
 /** The format of an answer that follows a schema. It requires a name: the schema's title, as far as a name can hold it. */

@@ -21,10 +21,7 @@ export type Message =
   | { readonly kind: 'empty' }
 
 /** `/name` is a command, `//` begins a text with a slash, and `@path` or `@"a path"` attaches a file. `/etc/hosts` is no command. */
-export async function readMessage(
-  text: string,
-  isFile: (path: string) => Promise<boolean>,
-): Promise<Message> {
+export function readMessage(text: string, isFile: (path: string) => boolean): Message {
   const line = text.trim()
   if (line === '') return { kind: 'empty' }
   const [, word, rest = ''] = /^\/([^\s/]*)(?:\s+([^]*))?$/.exec(line) ?? []
@@ -40,8 +37,8 @@ export async function readMessage(
   let at = 0
   for (const { 0: mention, 1: quoted, 2: word = '', index } of plain.matchAll(mentions)) {
     const trimmed = word.replace(/[.,;:!?)]+$/, '')
-    const path = quoted ?? ((await isFile(word)) ? word : trimmed)
-    if (!looksLikeFile(path) && !(await isFile(path))) continue
+    const path = quoted ?? (isFile(word) ? word : trimmed)
+    if (!looksLikeFile(path) && !isFile(path)) continue
     attach.push(path)
     // The text names the file, without the sign.
     kept += plain.slice(at, index) + path

@@ -209,19 +209,12 @@ export function readConversation(file: string, text: string, usual: Style): Conv
   for (const [name, [isRight, reason]] of Object.entries(fields)) {
     if (!isRight(value[name])) throw problem([name], reason)
   }
-  const read = value as Partial<Conversation> & Pick<Conversation, 'messages'>
-  const { style = usual, gateway, model, system, settings = {}, messages, response } = read
+  const { version: _, ...read } = value as Partial<Conversation> & Pick<Conversation, 'messages'> & JsonObject
+  const { style = usual, gateway, system, settings = {}, messages, response } = read
   const odd = messages.findIndex((message) => !isMessage(style, message))
   if (odd !== -1) throw problem(['messages', odd], `a message is an object: ${written[style]}`)
-  return {
-    style,
-    gateway,
-    model,
-    system: system || undefined,
-    settings,
-    messages,
-    response: keptResponse(gateway, messages, objectOf(response)),
-  }
+  const kept = keptResponse(gateway, messages, objectOf(response))
+  return { ...read, style, settings, system: system || undefined, response: kept }
 }
 
 /** Only so far as a mistake of hand is likely: the rest is the contract's. A number needs quotes to be a text. */

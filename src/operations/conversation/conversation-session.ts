@@ -15,7 +15,6 @@ import type { Body, Outcome, Redactor } from '../operation.ts'
 import type { ConversationFile } from './conversation-file.ts'
 import {
   answerOf,
-  countExchanges,
   isCallers,
   isKept,
   lastAnswer,
@@ -166,7 +165,8 @@ export function titleOf({ messages, model, lacksBeginning }: Conversation): stri
   const line = texts.find((text) => text !== '') ?? ''
   const isLong = line.length > shownCharacters
   const words = isLong ? `${line.slice(0, shownCharacters).replace(/\s\S*$/, '')}…` : line
-  const count = countExchanges(messages)
+  const begins = (at: number) => isCallers(messages[at]!) && !(at > 0 && isCallers(messages[at - 1]!))
+  const count = messages.filter((_, at) => begins(at)).length
   const known = `${count}${lacksBeginning ? ' or more' : ''} ${count === 1 && !lacksBeginning ? 'turn' : 'turns'}`
   return [JSON.stringify(words), known, ...(model === undefined ? [] : [`model ${model}`])].join(', ')
 }

@@ -117,23 +117,16 @@ export function readHistory(value: unknown, style: Style) {
   return { messages, system: system.length === 0 ? undefined : system.join('\n\n') }
 }
 
-const callersItem = /_output$|^mcp_approval_response$/
-
 /** Whether a message is the caller's, and no part of an answer. */
 export function isCallers({ role, type, parts }: JsonObject): boolean {
   if (role === 'model' || role === 'assistant') return false
   if (role !== undefined || parts !== undefined || type === 'message' || type === 'item_reference')
     return true
-  return callersItem.test(stringOf(type) ?? '')
+  return /_output$|^mcp_approval_response$/.test(stringOf(type) ?? '')
 }
 
 export function lastAnswer(messages: readonly JsonObject[]): readonly JsonObject[] {
   return messages.slice(messages.findLastIndex(isCallers) + 1)
-}
-
-export function countExchanges(messages: readonly JsonObject[]): number {
-  return messages.filter((message, at) => isCallers(message) && !(at > 0 && isCallers(messages[at - 1]!)))
-    .length
 }
 
 const shownParts: ReadonlySet<unknown> = new Set(['input_text', 'output_text', 'text', undefined])

@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream'
 import { openMessageReader, readMessage, type Message } from '../../../src/commands/chat/message-reader.ts'
 
 const files = new Set(['notes.txt', 'my notes.txt', 'photo', '~/a.png', 'odd.txt.'])
-const meant = (text: string) => readMessage(text, async (path) => files.has(path))
+const meant = (text: string) => readMessage(text, (path) => files.has(path))
 const text = (words: string, ...attach: string[]): Message => ({ kind: 'text', text: words, attach })
 
 test.each<[string, Message]>([
@@ -21,8 +21,8 @@ test.each<[string, Message]>([
   ['Ask @ada or a@b.test', text('Ask @ada or a@b.test')],
   ['@gone.txt and @./gone', text('gone.txt and ./gone', 'gone.txt', './gone')],
   [String.raw`\@notes.txt is a name`, text('@notes.txt is a name')],
-])('%j', async (typed, message) => {
-  expect(await meant(typed)).toEqual(message)
+])('%j', (typed, message) => {
+  expect(meant(typed)).toEqual(message)
 })
 
 test.each<[string, Message]>([
@@ -36,8 +36,8 @@ test.each<[string, Message]>([
   ['/', { kind: 'unknown', name: '', near: undefined }],
   ['/etc/hosts is a file', text('/etc/hosts is a file')],
   ['//help is a word', text('/help is a word')],
-])('a slash begins a command: %j', async (typed, message) => {
-  expect(await meant(typed)).toEqual(message)
+])('a slash begins a command: %j', (typed, message) => {
+  expect(meant(typed)).toEqual(message)
 })
 
 /** A reader on a terminal that is a pair of streams. */

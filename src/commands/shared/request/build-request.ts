@@ -114,30 +114,26 @@ export async function askFor({ context, options, settings }: Draft, question: st
 
 const isNamed = (model: unknown): model is string => typeof model === 'string' && model !== ''
 
-/** Otherwise it is in the path. */
-const isInBody = ({ fields }: Endpoint) => fields['model'] !== undefined
-
-/** Then the gateway chooses, and only the rules for every model apply. */
-const isOptional = (endpoint: Endpoint) => isInBody(endpoint) && endpoint.fields['model']?.required !== true
-
 /**
  * Applies `--set`, and names the model: that of `--set`, `-m`, `--body`, `carried` (of a conversation), then the configuration.
  * @returns undefined when none was named: the gateway chooses, or it is among the problems
  */
 export async function nameModel(draft: Draft, carried?: string): Promise<Model | undefined> {
   const { endpoint, modelKind, options, body, settings, problems } = draft
+  // Of an endpoint without one, the model is in the path.
+  const { model: field } = endpoint.fields
   for (const { path, value } of draft.sets) await problems.check(() => setField(body, path, value))
   const id = await problems.check(async () => {
-    const inBody = isInBody(endpoint) ? body['model'] : undefined
+    const inBody = field && body['model']
     const set = isSet(draft, 'model') ? inBody : undefined
     const configured = settings?.[`${modelKind}Model`].value
     const named = [set, options.model, inBody, carried, configured].find(isNamed)
     const isFirst = settings !== undefined && !options.sandbox && (await isNotSetUp(settings))
-    if (named === undefined && (isFirst || isOptional(endpoint))) return undefined
+    if (named === undefined && (isFirst || (field && !field.required))) return undefined
     const chosen = named ?? (await chooseModel(draft))
     // A model of another type stays in the body, where the check finds it.
     const isSetWrong = isSet(draft, 'model') && typeof inBody !== 'string'
-    if (isInBody(endpoint) && chosen !== undefined && !isSetWrong) body['model'] = chosen
+    if (field && chosen !== undefined && !isSetWrong) body['model'] = chosen
     return chosen
   })
   if (settings !== undefined && problems.has('base_url_missing', 'model_missing')) {
