@@ -196,7 +196,11 @@ export async function generateText(call: Call, request: TextRequest, plan: TextP
     })
     await run.finish()
   }
-  const outcome = await run.settle(work, (error) => withResume(error, plan.resume))
+  const outcome = await run.settle(work, (error) => {
+    const { remoteId } = error.facts
+    if (error.exit !== 'running' || remoteId === undefined || plan.resume === undefined) return error
+    return error.amend(leadTo('To wait for it: ', plan.resume(remoteId)))
+  })
   if (talk === undefined) return outcome
   try {
     await talk.record({ model, body, reply: run.reply() }, outcome, call.redactor)
@@ -207,13 +211,6 @@ export async function generateText(call: Call, request: TextRequest, plan: TextP
     run.warn(error.message)
     return outcome
   }
-}
-
-/** The error for an answer that goes on at the gateway, with the command that waits for it. */
-function withResume(error: ModelgateError, resume: TextPlan['resume']): ModelgateError {
-  const { remoteId } = error.facts
-  if (error.exit !== 'running' || remoteId === undefined || resume === undefined) return error
-  return error.amend(leadTo('To wait for it: ', resume(remoteId)))
 }
 
 function checkFinish(

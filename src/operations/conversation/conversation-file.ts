@@ -48,9 +48,7 @@ export async function openConversationFile(
       const location = resolve(cwd, current)
       const lock = join(dirname(location), `.${basename(location)}.lock`)
       // One writer at a time. The write itself reports a folder that cannot be written.
-      const release = await takeLock(lock, { platform, clock, waitMs: lockWaitMs }).catch(
-        () => async () => {},
-      )
+      const release = await takeLock(lock, { platform, clock, waitMs: 2_000 }).catch(() => async () => {})
       try {
         const found = await readText(context, current).catch((error: unknown) =>
           asModelgateError(error, false),
@@ -72,8 +70,10 @@ export async function openConversationFile(
         known = content
         if (!isMine || (isNew && written !== before)) throw changed(before, written, found)
       } catch (error) {
-        if (error instanceof ModelgateError && error.code !== 'conversation_not_saved') throw notSaved(error)
-        throw error
+        if (!(error instanceof ModelgateError) || error.code === 'conversation_not_saved') throw error
+        const message = `The conversation was not saved: ${error.message}`
+        const facts = { message, phase: 'output', billed: 'yes' } as const
+        throw error.amend({ exit: 'io', code: 'conversation_not_saved', ...facts })
       } finally {
         await release?.()
       }
@@ -93,11 +93,6 @@ async function readText(context: FileContext, path: string): Promise<string | un
   throw new UsageError(`${shownPath(path)} ${problem}.`, { code: 'invalid_conversation' })
 }
 
-function notSaved(error: ModelgateError): ModelgateError {
-  const message = `The conversation was not saved: ${error.message}`
-  return error.amend({ exit: 'io', code: 'conversation_not_saved', message, phase: 'output', billed: 'yes' })
-}
-
 /** @param found what is in the file now, or why it cannot be read */
 function changed(path: string, written: string, found: string | ModelgateError | undefined): FileError {
   const what =
@@ -111,8 +106,6 @@ function changed(path: string, written: string, found: string | ModelgateError |
     hint: `Continue with either of them: --conversation-file ${shownPath(written)}`,
   })
 }
-
-const lockWaitMs = 2_000
 
 /** Incremented when the meaning of a field changes. Version 1, of modelgate 0.1.0, had turns. */
 const version = 2

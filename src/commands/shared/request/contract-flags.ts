@@ -11,9 +11,9 @@ export interface ContractFlag extends FieldFlag {
 
 const group = 'Fields of the request (JSON is inline, @file or @-):'
 
-type Declared = readonly [flags: readonly ContractFlag[], conflicts: readonly ConflictingNames[]]
-
-const [declareFlags, contractFlagsOf] = helpFact<Declared>([[], []])
+const [declareFlags, contractFlagsOf] = helpFact<
+  readonly [flags: readonly ContractFlag[], conflicts: readonly ConflictingNames[]]
+>([[], []])
 export { contractFlagsOf }
 
 /** Parsing checks and converts nothing, so that all problems are reported at once. */

@@ -63,25 +63,22 @@ function splitPath(text: string): string[] {
   const names = ['']
   for (const [character] of text.matchAll(/\\?[^]/g)) {
     if (character === '.') names.push('')
-    else if (character === '[' || character === ']') throw brackets(text)
-    else names.push(names.pop()! + character.at(-1))
+    else if (character === '[' || character === ']') {
+      // Other programs write indices so; here that would create a field of that name.
+      const dotted = text
+        .replaceAll('[]', '[0]')
+        .replaceAll(/\[["']?([^\]"']*)["']?\]/g, '.$1')
+        .replaceAll(/[[\]"']|^\./g, '')
+      throw invalid(
+        `${shown(text)} has brackets in its path`,
+        `Write --set '${dotted}=…': a number is an index. \\[ and \\] stand for brackets in a name.`,
+      )
+    } else names.push(names.pop()! + character.at(-1))
   }
   if (names.includes('')) throw invalid(`${shown(text)} has an empty name in its path`)
   if (names.length > maxNames)
     throw invalid(`the path has ${names.length} names, at most ${maxNames} are allowed`)
   return names
-}
-
-/** Other programs write indices in brackets; here that would create a field of that name. */
-function brackets(text: string): UsageError {
-  const dotted = text
-    .replaceAll('[]', '[0]')
-    .replaceAll(/\[["']?([^\]"']*)["']?\]/g, '.$1')
-    .replaceAll(/[[\]"']|^\./g, '')
-  return invalid(
-    `${shown(text)} has brackets in its path`,
-    `Write --set '${dotted}=…': a number is an index. \\[ and \\] stand for brackets in a name.`,
-  )
 }
 
 function shown(text: string): string {

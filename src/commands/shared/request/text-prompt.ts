@@ -23,11 +23,19 @@ export async function readTextPrompt(draft: Draft, isContained = false): Promise
     const given = joinedWords(words)
     if (given === undefined && hasContent) return undefined
     if (given?.trim() === '') throw missing('The prompt is empty.')
-    if (!problems.any) return await askedPrompt(draft, given)
-    if (given !== undefined && !/^@?-$/.test(given)) return await parseTextFlag(context, 'The prompt', given)
-    const isMissing = given === undefined && (!options.stdin || context.stdin.kind === 'empty')
-    if (isMissing) throw missing('No prompt was given.', ways)
-    return undefined
+    const isFailing = problems.any
+    if (isFailing && (given === undefined || /^@?-$/.test(given))) {
+      const isMissing = given === undefined && (!options.stdin || context.stdin.kind === 'empty')
+      if (isMissing) throw missing('No prompt was given.', ways)
+      return undefined
+    }
+    const argument = given && (await parseTextFlag(context, 'The prompt', given))
+    if (isFailing) return argument
+    const read = await readPrompt(draft, argument)
+    if (read?.trim() === '') throw missing('The prompt is empty.')
+    const answer = read ?? (await askFor(draft, 'Prompt:'))
+    if (answer.trim() === '') throw missing('No prompt was given.', ways)
+    return answer
   })
 }
 
@@ -35,16 +43,6 @@ export async function readPromptField(draft: Draft): Promise<string | undefined>
   const prompt = await readTextPrompt(draft, hasField(draft, 'prompt'))
   if (prompt !== undefined) draft.body['prompt'] = prompt
   return prompt
-}
-
-async function askedPrompt(draft: Draft, given: string | undefined): Promise<string> {
-  const isFile = given !== undefined && /^\\?@/.test(given)
-  const argument = isFile ? await parseTextFlag(draft.context, 'The prompt', given) : given
-  const prompt = await readPrompt(draft, argument)
-  if (prompt?.trim() === '') throw missing('The prompt is empty.')
-  const answer = prompt ?? (await askFor(draft, 'Prompt:'))
-  if (answer.trim() === '') throw missing('No prompt was given.', ways)
-  return answer
 }
 
 const noticeAfterMs = 1000
@@ -79,7 +77,12 @@ export async function readPrompt(
   // It may be the list of a loop, or a picture.
   if (modelKind !== 'text') return argument
   if (consumed !== 'none') {
-    if (consumed === 'some') notice(leftAlone)
+    if (consumed === 'some') {
+      notice(
+        'Standard input was left unread: it is a file that has been read in part, for example by a `while read` loop. ' +
+          '"-" as the prompt reads the rest; --no-stdin silences this note.',
+      )
+    }
     return argument
   }
   const piped = await read(silenceSteps(options.stdinTimeout ?? defaultSeconds.standardInput, notice))
@@ -89,10 +92,6 @@ export async function readPrompt(
   const gap = piped.endsWith('\n\n') ? '' : piped.endsWith('\n') ? '\n' : '\n\n'
   return `${piped}${gap}${argument}`
 }
-
-const leftAlone =
-  'Standard input was left unread: it is a file that has been read in part, for example by a `while read` loop. ' +
-  '"-" as the prompt reads the rest; --no-stdin silences this note.'
 
 /** @param seconds 0 waits for ever */
 function silenceSteps(seconds: number, notice: (line: string) => void): SilenceStep[] {

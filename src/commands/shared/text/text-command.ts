@@ -106,10 +106,8 @@ export function conversationOptions(): readonly Option[] {
 }
 
 export function conversationConflicts(...own: readonly string[]): readonly ConflictingNames[] {
-  return ['history', ...own].flatMap((flag) => [
-    ['continue', flag] as const,
-    ['conversation-file', flag] as const,
-  ])
+  const ways = ['continue', 'conversation-file']
+  return ['history', ...own].flatMap((flag) => ways.map((way) => [way, flag] as const))
 }
 
 /**
