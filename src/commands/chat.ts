@@ -27,7 +27,7 @@ import { claimStandardInput } from './shared/input/standard-input.ts'
 import { addExamples, addShared, wordOption } from './shared/options/common-options.ts'
 import { parseTextFlag } from './shared/request/flag-values.ts'
 import { openSession, type ConversationOptions } from './shared/text/conversation.ts'
-import { conversationOptions, renderOption, textOutput } from './shared/text/text-command.ts'
+import { conversationOptions, renderOption, textOutput, textPlan } from './shared/text/text-command.ts'
 import { chatCommands, openMessageReader, readMessage, type ChatCommand } from './chat/message-reader.ts'
 
 interface ChatOptions extends ConversationOptions {
@@ -199,7 +199,7 @@ async function answer(
   { text, attach }: Question,
   stopped: AbortSignal,
 ): Promise<ModelgateError | undefined> {
-  const { context, settings, style, session, opened } = chat
+  const { context, style, session, opened } = chat
   const signal = AbortSignal.any([context.signal, stopped])
   const turn = { ...context, signal }
   let hasSent = false
@@ -215,8 +215,6 @@ async function answer(
     const options = { ...chat.options, attach: [...attach] }
     const build = style === 'respond' ? buildRespondRequest : buildGenerateRequest
     const { request } = await build({ context: turn, options, words: [], prompt: text }, session)
-    const folder = settings.outputDir.value ?? '.'
-    const plan = { folder, keepsResponse: false, strict: options.strict === true }
     const media = [...attach, ...(request.talk?.media ?? [])]
     await runOperation(
       { ...chat, context: turn },
@@ -225,14 +223,12 @@ async function answer(
         logged: { ...request, command: 'chat', media },
         output: () => textOutput(chat),
         rescue: 'chat.txt',
-        operation: (own) => generateText(own, request, plan),
+        operation: (own) => generateText(own, request, textPlan(chat)),
       },
     )
     return undefined
   } catch (error) {
-    // The flag is one of the commands; here it is a word of the message.
-    const message = error instanceof ModelgateError ? error.message.replace(/^-a: /, '') : undefined
-    const failure = await report(context, error, message === undefined ? {} : { message })
+    const failure = await report(context, error)
     if (context.signal.aborted) throw error
     return failure
   }
@@ -242,11 +238,12 @@ async function answer(
 async function report(
   context: Context,
   error: unknown,
-  facts: Parameters<ModelgateError['amend']>[0],
+  facts: Parameters<ModelgateError['amend']>[0] = {},
 ): Promise<ModelgateError> {
   if (error instanceof AlreadyReported && error.cause instanceof ModelgateError) return error.cause
   if (!(error instanceof ModelgateError) || error.exit === 'bug') throw error
-  const shown = error.amend(facts)
+  // The flag is one of the commands; here it is a word of the message.
+  const shown = error.amend({ message: error.message.replace(/^-a: /, ''), ...facts })
   await reportError(context, shown, { quiet: false })
   return shown
 }

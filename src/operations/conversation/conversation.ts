@@ -41,17 +41,14 @@ const carried: Readonly<Record<Style, readonly string[]>> = {
 
 export function settingsOf(style: Style, body: JsonObject): Pick<Conversation, 'system' | 'settings'> {
   const settings: Body = {}
-  for (const name of carried[style]) {
-    if (body[name] !== undefined && body[name] !== null) settings[name] = body[name]
-  }
+  for (const name of carried[style]) if (body[name] != null) settings[name] = body[name]
   if (style === 'respond') return { system: stringOf(body['instructions']) || undefined, settings }
   const { thinkingConfig } = objectOf(body['generationConfig'])
   if (thinkingConfig !== undefined) settings['generationConfig'] = { thinkingConfig }
   const { systemInstruction } = body
   const parts = objectsOf(objectOf(systemInstruction)['parts'])
   const isText = parts.length > 0 && parts.every((part) => Object.keys(part).join() === 'text')
-  if (!isText && systemInstruction !== undefined && systemInstruction !== null)
-    settings['systemInstruction'] = systemInstruction
+  if (!isText && systemInstruction != null) settings['systemInstruction'] = systemInstruction
   return { system: isText ? parts.map(({ text }) => text).join('\n\n') : undefined, settings }
 }
 

@@ -16,7 +16,7 @@ import { cancelBackground, waitForResponse } from '../../../operations/backgroun
 import { parseJsonFileFlag } from '../request/flag-values.ts'
 import { resumeCommand, waitLimits } from './resume-command.ts'
 import { runOperation } from '../call/run-operation.ts'
-import { openOutputFile, textOutput, type TextOutputFlags } from '../text/text-command.ts'
+import { openOutputFile, textOutput, textPlan, type TextOutputFlags } from '../text/text-command.ts'
 
 export interface ResponseOptions extends CommonOptions, TextOutputFlags {
   last?: true
@@ -43,16 +43,11 @@ type FoundResponse = FoundJob<ResponseOptions, 'response'>
 
 /** Waits for a background response and prints its answer, or cancels it. */
 export async function followUp(job: FoundResponse, command: 'wait' | 'cancel'): Promise<void> {
-  const { context, named, given, options, settings, names } = job
+  const { context, named, given, settings, names } = job
   const wait = command === 'wait' ? await planWait(job) : undefined
   const warnings: string[] = []
-  const plan = {
-    folder: settings.outputDir.value ?? '.',
-    keepsResponse: options.json === true || options.jsonl === true,
-    strict: options.strict === true,
-    resume: resumeCommand(context, given, names),
-    ...waitLimits(context, settings),
-  }
+  const resume = resumeCommand(context, given, names)
+  const plan = { ...textPlan(job), resume, ...waitLimits(context, settings) }
   await runOperation(job, {
     streamed: wait?.streamed === true,
     logged: { command, model: named.stored?.record.model || null, jobs: [named.id] },

@@ -188,12 +188,7 @@ export async function sendText(call: CommandCall<TextOptions>, request: TextRequ
   }
   const isBackground = body['background'] === true
   const names: JobNames = new Map()
-  const plan = {
-    folder: settings.outputDir.value ?? '.',
-    keepsResponse: options.json === true || options.jsonl === true,
-    strict: options.strict === true,
-    resume: resumeCommand(context, options, names, true),
-  }
+  const plan = { ...textPlan(call), resume: resumeCommand(context, options, names, true) }
   await runOperation(call, {
     streamed,
     warnings,
@@ -225,6 +220,14 @@ export async function sendText(call: CommandCall<TextOptions>, request: TextRequ
       })
     },
   })
+}
+
+export function textPlan({ options, settings }: Pick<CommandCall, 'options' | 'settings'>) {
+  return {
+    folder: settings.outputDir.value ?? '.',
+    keepsResponse: options.json === true || options.jsonl === true,
+    strict: options.strict === true,
+  }
 }
 
 export function renderOption(): Option {
