@@ -1,6 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { ErrorObject, ValidateFunction } from 'ajv'
-import { isObject, objectOf } from '../json.ts'
 
 /**
  * Compiles a schema and validates texts, in a thread that can be terminated: both may take any time and memory
@@ -29,10 +28,9 @@ const drafts = {
 }
 
 async function compile(schema: unknown): Promise<ValidateFunction | SchemaMessage> {
-  if (typeof schema !== 'boolean' && !isObject(schema)) {
-    return { clause: 'must be a JSON object (a JSON Schema)' }
-  }
-  const named = objectOf(schema)['$schema']
+  const isObject = typeof schema === 'object' && schema !== null && !Array.isArray(schema)
+  if (!isObject && typeof schema !== 'boolean') return { clause: 'must be a JSON object (a JSON Schema)' }
+  const named = isObject && '$schema' in schema ? schema.$schema : undefined
   const known = Object.keys(drafts) as (keyof typeof drafts)[]
   const draft =
     typeof named === 'string' ? known.find((name) => named.includes(`/${name}/`)) : ('2020-12' as const)
