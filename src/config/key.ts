@@ -54,46 +54,38 @@ export type KeyLocation = {
 /** Finds the key in the order of `findKey`. @throws ConfigError for a credentials file that cannot be used */
 export async function locateKey(context: Context, settings: KeySettings): Promise<KeyLocation | undefined> {
   const { apiKeyFile, apiKeyCommand } = settings
-  const file = keyFile(context, apiKeyFile)
-  if (apiKeyFile.level === 'flag') return file
+  const [path, command] = [apiKeyFile.value, apiKeyCommand.value]
+  const file = path !== undefined && {
+    kind: 'file' as const,
+    path,
+    source: `${apiKeyFile.source}, file ${path}`,
+    read: () => readKeyFile(context, path, apiKeyFile.source),
+  }
+  if (file && apiKeyFile.level === 'flag') return file
   const value = context.env['MODELGATE_API_KEY']
   // An empty variable means that a secret is missing: reported, not skipped.
   if (value !== undefined) {
     return { kind: 'environment', source: 'environment MODELGATE_API_KEY', read: () => value }
   }
-  const command = keyCommand(context, apiKeyCommand)
+  const printed = command !== undefined && {
+    kind: 'command' as const,
+    command,
+    source: `${apiKeyCommand.source}, its command`,
+    read: () => runKeyCommand(context, command, apiKeyCommand.source),
+  }
   // A file wins over a command of the same level.
   const isNearer = apiKeyCommand.level === 'environment' && apiKeyFile.level !== 'environment'
-  return (isNearer ? command : (file ?? command)) ?? (await credentialsKey(context, settings))
+  return (!isNearer && file) || printed || (await credentialsKey(context, settings.profile.value))
 }
 
-function keyFile(
-  context: Context,
-  { value: path, source }: KeySettings['apiKeyFile'],
-): KeyLocation | undefined {
-  if (path === undefined) return undefined
-  const read = () => readKeyFile(context, path, source)
-  return { kind: 'file', path, source: `${source}, file ${path}`, read }
-}
-
-function keyCommand(
-  context: Context,
-  { value: command, source }: KeySettings['apiKeyCommand'],
-): KeyLocation | undefined {
-  if (command === undefined) return undefined
-  const read = () => runKeyCommand(context, command, source)
-  return { kind: 'command', command, source: `${source}, its command`, read }
-}
-
-async function credentialsKey(context: Context, settings: KeySettings): Promise<KeyLocation | undefined> {
-  const [path, profile] = [credentialsPath(context), settings.profile.value]
+async function credentialsKey(context: Context, profile: string): Promise<KeyLocation | undefined> {
+  const path = credentialsPath(context)
   const entry = (await readProfiles(context))?.[profile]
   if (path === undefined || entry === undefined) return undefined
-  const value = objectOf(entry)['api_key']
-  if (typeof value !== 'string') {
-    throw new ConfigError(`${path}: the entry of profile ${JSON.stringify(profile)} has no api_key.`)
-  }
-  return { kind: 'credentials', path, profile, source: `credentials file ${path}`, read: () => value }
+  const key = objectOf(entry)['api_key']
+  if (typeof key === 'string')
+    return { kind: 'credentials', path, profile, source: `credentials file ${path}`, read: () => key }
+  throw new ConfigError(`${path}: the entry of profile ${JSON.stringify(profile)} has no api_key.`)
 }
 
 function keyMissing(context: Context, profile: string): ModelgateError {
@@ -199,13 +191,8 @@ export function credentialsPath(context: Context): string | undefined {
   return folder === undefined ? undefined : join(folder, 'credentials.json')
 }
 
-/** Whether a key is stored for a profile; a file that cannot be used is reported when the key is needed. */
-export async function profileExists(context: Context, profile: string): Promise<boolean> {
-  return (await readProfiles(context).catch(() => undefined))?.[profile] !== undefined
-}
-
-/** Undefined if the file does not exist. */
-async function readProfiles(context: Context): Promise<Readonly<Record<string, unknown>> | undefined> {
+/** What is stored for each profile; undefined if the file does not exist. */
+export async function readProfiles(context: Context): Promise<Readonly<Record<string, unknown>> | undefined> {
   const file = credentialsPath(context)
   if (file === undefined) return undefined
   const bytes = await readInputFile(context, file, {

@@ -2,7 +2,7 @@ import { inCi, type Context } from '../context.ts'
 import { ConfigError } from '../errors.ts'
 import { createProblemList } from '../problems.ts'
 import { findProjectFile, findUserFile, quoted } from './config-file.ts'
-import { findKey, locateKey, profileExists, type ApiKey, type KeyLocation } from './key.ts'
+import { findKey, locateKey, readProfiles, type ApiKey, type KeyLocation } from './key.ts'
 import { fileLayer, firstValues, textLayer, type Layer, type Setting } from './layers.ts'
 import { settingTable, type SettingFlags, type SettingName, type SettingValues } from './setting-table.ts'
 import { checkedAddresses, checkProjectFile, type Addresses } from './trust.ts'
@@ -88,7 +88,10 @@ async function checkProfile(
   { value: name, source }: Setting<string>,
   written: readonly string[],
 ): Promise<void> {
-  if (name === settingTable.profile.default || (await profileExists(context, name))) return
+  if (name === settingTable.profile.default) return
+  // A file of keys that cannot be used is reported when the key is needed.
+  const stored = await readProfiles(context).catch(() => undefined)
+  if (stored?.[name] !== undefined) return
   const known = new Set([settingTable.profile.default, ...written])
   throw new ConfigError(`There is no profile ${quoted(name)} (${source}).`, {
     hint: `Known profiles: ${[...known].join(', ')}.`,
