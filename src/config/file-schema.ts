@@ -20,15 +20,13 @@ export async function configSchema(owner: ConfigOwner): Promise<JsonObject> {
     properties: {
       $schema: { type: 'string', description: 'the schema of this file, for editors' },
       ...properties,
-      ...(owner === 'project'
-        ? {}
-        : {
-            profiles: {
-              type: 'object',
-              description: 'settings by profile; --profile and MODELGATE_PROFILE choose one',
-              additionalProperties: settings,
-            },
-          }),
+      ...(owner === 'user' && {
+        profiles: {
+          type: 'object',
+          description: 'settings by profile; --profile and MODELGATE_PROFILE choose one',
+          additionalProperties: settings,
+        },
+      }),
     },
     additionalProperties: false,
   }

@@ -84,8 +84,8 @@ export function parsed<Value, Given>(
 
 /** A finite number, with only the first of its problems. */
 export function numberFrom(least: number, { isWhole = false } = {}) {
-  const problem = `must be a number from ${least}`
-  const bounded = v.pipe(v.number(problem), v.finite(problem), v.minValue(least, problem))
+  const message = `must be a number from ${least}`
+  const bounded = v.pipe(v.number(), v.finite(), v.minValue(least))
   const whole = v.pipe(bounded, v.integer(`must be a whole number from ${least}`))
-  return v.config(isWhole ? whole : bounded, { abortPipeEarly: true })
+  return v.config(isWhole ? whole : bounded, { abortPipeEarly: true, message })
 }

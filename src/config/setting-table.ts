@@ -28,23 +28,18 @@ const place: Kind<string> = {
   locate: (value, absolute) => (/^[a-z][a-z\d+.-]+:/i.test(value) ? value : absolute(value)),
 }
 
-const secondsMessage = 'must be a number of seconds greater than 0'
 const seconds: Kind<number> = {
   schema: firstProblem(
-    v.pipe(v.number(secondsMessage), v.finite(secondsMessage), v.gtValue(0, secondsMessage)),
+    'must be a number of seconds greater than 0',
+    v.pipe(v.number(), v.finite(), v.gtValue(0)),
   ),
   fromText: numberFrom,
 }
 
-const countMessage = 'must be a whole number from 0 to 100'
 const count: Kind<number> = {
   schema: firstProblem(
-    v.pipe(
-      v.number(countMessage),
-      v.integer(countMessage),
-      v.minValue(0, countMessage),
-      v.maxValue(100, countMessage),
-    ),
+    'must be a whole number from 0 to 100',
+    v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100)),
   ),
   fromText: numberFrom,
 }
@@ -58,14 +53,14 @@ export const boolean: Kind<boolean> = {
   fromText: (value) => booleanWords.get(value.toLowerCase()) ?? value,
 }
 
-const originMessage = 'must be an origin such as https://gateway.example'
 const origins: Kind<readonly string[]> = {
   schema: v.array(
     firstProblem(
+      'must be an origin such as https://gateway.example',
       v.pipe(
-        v.string(originMessage),
-        v.regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^/]/, originMessage),
-        v.check((value) => URL.canParse(value), originMessage),
+        v.string(),
+        v.regex(/^[Hh][Tt][Tt][Pp][Ss]?:\/\/[^/]/),
+        v.check((value) => URL.canParse(value)),
         v.transform((value) => new URL(value).origin),
       ),
     ),
@@ -120,9 +115,9 @@ const families: Kind<ModelFamilies> = {
   schema: async () => (await import('./model-families.ts')).modelFamilies,
 }
 
-/** Reports only the first problem of a value whose rules say the same in other words. */
-function firstProblem<Schema extends v.GenericSchema>(schema: Schema): Schema {
-  return v.config(schema, { abortPipeEarly: true })
+/** One message for all rules of a value, which say the same in other words. */
+function firstProblem<Schema extends v.GenericSchema>(message: string, schema: Schema): Schema {
+  return v.config(schema, { abortPipeEarly: true, message })
 }
 
 /** Text that is not blank, without control characters. */
