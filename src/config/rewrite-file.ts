@@ -20,7 +20,6 @@ import { realPath } from './config-file.ts'
 export interface RewrittenFile {
   /** As it was given; a symbolic link is still one. */
   readonly path: string
-  readonly created: boolean
   /** False if its content was to be what it is: then nothing has been written. */
   readonly changed: boolean
 }
@@ -37,7 +36,7 @@ export async function rewriteFile(
   edit: (before: string | undefined) => Promise<string | undefined>,
   mode?: number,
 ): Promise<RewrittenFile> {
-  const unchanged = { path, created: false, changed: false }
+  const unchanged = { path, changed: false }
   // Without a folder there is nothing to change, and nothing is created for that.
   if (textIfThere(path) === undefined) {
     if ((await edit(undefined)) === undefined) return unchanged
@@ -48,9 +47,8 @@ export async function rewriteFile(
     const before = textIfThere(path)
     const after = await edit(before)
     if (after === undefined || (after === before && hasMode(context, path, mode))) return unchanged
-    const created = before === undefined
-    const ownMode = mode ?? (created ? 0o600 : undefined)
-    const options = { force: !created, ...(ownMode === undefined ? {} : { mode: ownMode }) }
+    const isNew = before === undefined
+    const options = { force: !isNew, ...((isNew || mode !== undefined) && { mode: mode ?? 0o600 }) }
     // Behind a symbolic link, so that the link stays.
     const file = await openAtomicFile(context, realPath(path), options)
     try {
@@ -59,7 +57,7 @@ export async function rewriteFile(
     } finally {
       await file.discard()
     }
-    return { path, created, changed: true }
+    return { path, changed: true }
   } finally {
     await release()
   }

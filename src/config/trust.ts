@@ -41,8 +41,8 @@ export function checkedAddresses(
   const check = ({ source, level }: Setting<unknown>, value: string) => {
     if (level === 'project') {
       // Checked before clear text: a message that suggests --allow-http must not help an untrusted address.
-      const url = normaliseBaseUrl(value, source, true)
-      checkTrustedOrigin(url, trustedOrigins.value, source, userFilePath(context))
+      const { origin } = normaliseBaseUrl(value, source, true)
+      if (!trustedOrigins.value.includes(origin)) throw untrusted(origin, source, userFilePath(context))
     }
     return normaliseBaseUrl(value, source, allowHttp.value)
   }
@@ -60,17 +60,12 @@ export function checkedAddresses(
 }
 
 /** A cloned repository must not redirect the key. @param userFile where the user may add the origin */
-function checkTrustedOrigin(url: URL, trustedOrigins: readonly string[], source: string, userFile: string) {
-  if (trustedOrigins.includes(url.origin)) return
-  throw new ConfigError(
-    `The base URL (${source}) points to ${url.origin}, which you have not trusted with your key.`,
-    {
-      hint:
-        `If it is yours, add ${url.origin} to trusted_origins in ${userFile}, ` +
-        `or set MODELGATE_TRUSTED_ORIGINS=${url.origin}; otherwise choose another address with --base-url.`,
-    },
-  )
-}
+const untrusted = (origin: string, source: string, userFile: string) =>
+  new ConfigError(`The base URL (${source}) points to ${origin}, which you have not trusted with your key.`, {
+    hint:
+      `If it is yours, add ${origin} to trusted_origins in ${userFile}, ` +
+      `or set MODELGATE_TRUSTED_ORIGINS=${origin}; otherwise choose another address with --base-url.`,
+  })
 
 /**
  * A cloned repository must not have files written elsewhere, whether by `..`, an absolute path or a symbolic link. The

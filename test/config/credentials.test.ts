@@ -10,7 +10,7 @@ const credentials = '.config/modelgate/credentials.json'
 
 test('a stored key is the one that is found, in a private file', async () => {
   const place = configPlace()
-  expect(await storeKey(place.context, 'default', 'sk-0123456789')).toMatchObject({ created: true })
+  expect(await storeKey(place.context, 'default', 'sk-0123456789')).toMatchObject({ changed: true })
   await storeKey(place.context, 'work', 'sk-work-456789')
   const file = join(place.home, credentials)
   expect(statSync(file).mode & 0o777).toBe(0o600)

@@ -113,7 +113,7 @@ test('the file that is read is the one that is edited, and keeps its mode and it
 test('a new file is for its owner alone, in a folder that is', async () => {
   const place = configPlace({ env: { XDG_CONFIG_HOME: undefined } })
   expect(await editUserFile(place.context, [unset('timeout')])).toMatchObject({ changed: false })
-  expect(await editUserFile(place.context, [set('timeout', 2)])).toMatchObject({ created: true })
+  expect(await editUserFile(place.context, [set('timeout', 2)])).toMatchObject({ changed: true })
   expect(statSync(place.userFile).mode & 0o777).toBe(0o600)
   expect(statSync(join(place.home, '.config/modelgate')).mode & 0o777).toBe(0o700)
   expect((await resolveSettings(place.context)).timeout.value).toBe(2)
