@@ -61,8 +61,12 @@ export function registerAuthLogin(command: Command, context: Context): void {
 /** A question is repeated until the key is good. @returns also what the gateway says of it */
 async function newKey(call: CommandCall<AuthOptions>) {
   const { context, options, settings } = call
+  const good = async (key: string, source: string) => {
+    checkKey(key, source)
+    return { key, verdict: await tryKey(call, key) }
+  }
   const given = await givenKey(context, options)
-  if (given !== undefined) return await goodKey(call, given.text, given.source)
+  if (given !== undefined) return await good(given.text, given.source)
   if (options.apiKeyFile !== undefined || !canAsk(context, options.noInput)) {
     throw new UsageError('No key was given, and there is no terminal to ask for it.', {
       code: 'not_confirmed',
@@ -71,17 +75,12 @@ async function newKey(call: CommandCall<AuthOptions>) {
   }
   const profile = settings.profile.value === 'default' ? '' : ` of profile ${settings.profile.value}`
   // Reported when the question is over: it would be printed into its line.
-  let good: Awaited<ReturnType<typeof goodKey>>
+  let answer: Awaited<ReturnType<typeof good>>
   await askSecret(context, `API key${profile}:`, async (typed) => {
-    good = await goodKey(call, typed.trim(), 'as typed')
+    answer = await good(typed.trim(), 'as typed')
     return undefined
   })
-  return good!
-}
-
-async function goodKey(call: CommandCall<AuthOptions>, key: string, source: string) {
-  checkKey(key, source)
-  return { key, verdict: await tryKey(call, key) }
+  return answer!
 }
 
 async function givenKey(context: Context, { apiKeyFile: path, stdin }: AuthOptions) {

@@ -1,4 +1,4 @@
-import { constants } from 'node:fs'
+import { constants, existsSync } from 'node:fs'
 import { access, readdir, stat, statfs } from 'node:fs/promises'
 import { arch } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -15,7 +15,7 @@ import type { Check } from '../events/checks.ts'
 import { outputVersion } from '../events/version.ts'
 import { callsFolder } from '../files/calls/call-book.ts'
 import { JobStore } from '../files/calls/job-store.ts'
-import { shellWord, systemCode, writeError } from '../files/file-error.ts'
+import { shellWord, writeError } from '../files/file-error.ts'
 import { isLoopback } from '../loopback.ts'
 import { nearestName } from '../nearest-name.ts'
 import { checkLine, summaryLine } from '../output/setup-report.ts'
@@ -26,7 +26,7 @@ import { hasPermissions } from '../platform.ts'
 import { byteText, counted, roundedDuration } from '../quantities.ts'
 import { environmentRows } from './help/topics.ts'
 import { homePath, printReport, printNote } from './shared/call/print-document.ts'
-import { checkGateway, describeCheck, type GatewayCheck } from './shared/gateway/check-gateway.ts'
+import { checkGateway, type GatewayCheck } from './shared/gateway/check-gateway.ts'
 import {
   proxiesFrom,
   readSettings,
@@ -235,7 +235,8 @@ async function checkState(context: Context): Promise<Finding> {
       'Set HOME or MODELGATE_STATE_DIR.',
     )
   }
-  const existing = await nearestThatExists(folder)
+  let existing = folder
+  while (!existsSync(existing) && existing !== dirname(existing)) existing = dirname(existing)
   try {
     await access(existing, constants.W_OK | constants.X_OK)
   } catch (error) {
@@ -250,8 +251,7 @@ async function checkState(context: Context): Promise<Finding> {
     return failed('io', `There is no space left for ${folder}.`, remedy)
   }
   if (existing !== folder) return ok(`${folder}, not there yet`)
-  const calls = callsFolder(folder)
-  const logBytes = (await sizeOf(calls)) + (await sizeOf(join(calls, 'words')))
+  const logBytes = await sizeOf(callsFolder(folder))
   const { jobs, warnings } = await new JobStore(folder, context.clock).list()
   const running = jobs.filter(({ record: { state } }) => !isFinal(state))
   const damaged = warnings.length === 0 ? '' : `, ${counted(warnings.length, 'damaged record')}`
@@ -271,20 +271,9 @@ async function checkState(context: Context): Promise<Finding> {
 }
 
 async function sizeOf(folder: string): Promise<number> {
-  const names = await readdir(folder).catch(() => [])
+  const names = await readdir(folder, { recursive: true }).catch(() => [])
   const files = await Promise.all(names.map((name) => stat(join(folder, name)).catch(() => undefined)))
   return files.reduce((sum, file) => sum + (file?.isFile() ? file.size : 0), 0)
-}
-
-async function nearestThatExists(path: string): Promise<string> {
-  try {
-    await stat(path)
-  } catch (error) {
-    // Something that may not be looked at is there.
-    const isMissing = ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')
-    if (isMissing && dirname(path) !== path) return nearestThatExists(dirname(path))
-  }
-  return path
 }
 
 function checkBaseUrl({ baseUrl, baseUrls }: Settings): Finding {
@@ -329,31 +318,24 @@ async function lookAtGateway(call: CommandCall, baseUrl: URL) {
     if (!Number.isNaN(date)) skewMs ??= date + 500 - (sent + clock.now()) / 2
   }
   const asked = checkGateway(call, baseUrl, '', { seconds, onReply })
-  const check = await asked.catch((error: unknown): GatewayCheck => ({
-    verdict: 'unreachable',
-    error: asFailure(error),
-  }))
+  const check = await asked.catch((cause: unknown): GatewayCheck => {
+    const error = asFailure(cause)
+    return { verdict: 'unreachable', error, message: error.message }
+  })
   return { check, skewMs }
 }
 
-function checkAnswer({ check }: FirstLook): Finding {
-  const text = describeCheck(check, false)
-  switch (check.verdict) {
-    case 'lists':
-    case 'refuses':
-      return ok(text)
-    case 'lists none':
-      return warning(
-        text,
-        'Is the path of the base URL right? Leave out everything after the host that is not a path of the gateway.',
-      )
-    default: {
-      const { exit, facts } = check.error
-      const isPage = check.verdict === 'in doubt' && exit === 'contract' && facts.httpStatus === undefined
-      const remedy = isPage ? 'Is it the address of the gateway, and not of a page or a log-in?' : facts.hint
-      return failed(exit, text, remedy)
-    }
+function checkAnswer({ check: { verdict, message, error } }: FirstLook): Finding {
+  if (verdict === 'lists' || verdict === 'refuses') return ok(message)
+  if (verdict === 'lists none') {
+    const remedy =
+      'Is the path of the base URL right? Leave out everything after the host that is not a path of the gateway.'
+    return warning(message, remedy)
   }
+  const { exit, facts } = error!
+  const isPage = verdict === 'in doubt' && exit === 'contract' && facts.httpStatus === undefined
+  const remedy = isPage ? 'Is it the address of the gateway, and not of a page or a log-in?' : facts.hint
+  return failed(exit, message, remedy)
 }
 
 async function checkKey(
@@ -385,7 +367,7 @@ async function checkKey(
     case 'refuses':
       return failed('key', `The gateway refuses the key ${what}.`, login('another'))
     default:
-      return failed(check.error.exit, describeCheck(check, true), check.error.facts.hint)
+      return failed(check.error.exit, check.message, check.error.facts.hint)
   }
 }
 

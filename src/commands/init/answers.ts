@@ -7,7 +7,7 @@ import { ModelgateError, UsageError } from '../../errors.ts'
 import type { ModelEntry } from '../../events/model.ts'
 import { isLoopback } from '../../loopback.ts'
 import { homePath } from '../shared/call/print-document.ts'
-import { checkGateway, describeCheck, type GatewayCheck } from '../shared/gateway/check-gateway.ts'
+import { checkGateway, type GatewayCheck } from '../shared/gateway/check-gateway.ts'
 import type { CommandCall } from '../shared/gateway/open-gateway.ts'
 import { askChoice, askLine, askSearch, askSecret, type Choice } from '../shared/input/questions.ts'
 import { readStandardInputBytes } from '../shared/input/standard-input.ts'
@@ -34,9 +34,8 @@ export type Answers = Awaited<ReturnType<typeof answerAll>>
 export async function answerAll(session: Session) {
   const gateway = await answerBaseUrl(session)
   const { key, check } = await answerKey(session, gateway)
-  const listed = check?.verdict === 'lists' ? check.models : []
   const models: { [kind in ModelKind]?: string | undefined } = {}
-  for (const kind of modelKinds) models[kind] = await answerModel(session, kind, listed)
+  for (const kind of modelKinds) models[kind] = await answerModel(session, kind, check)
   return { baseUrl: gateway.baseUrl, key, check, models }
 }
 
@@ -80,7 +79,7 @@ async function answerBaseUrl(session: Session): Promise<GatewayAnswer> {
     },
   })
   const { check } = answer!
-  if (check !== undefined) say(`  ${answer!.baseUrl.host}: ${describeCheck(check, false)}`)
+  if (check !== undefined) say(`  ${answer!.baseUrl.host}: ${check.message}`)
   return answer!
 }
 
@@ -88,7 +87,7 @@ async function tryOut(session: Session, text: string, signal?: AbortSignal): Pro
   const baseUrl = normalise(session, text)
   if (!session.checks) return { baseUrl, check: undefined }
   const check = await checkGateway(session, baseUrl, '', signal === undefined ? {} : { signal })
-  const message = `${baseUrl.host}: ${describeCheck(check, false)}`
+  const message = `${baseUrl.host}: ${check.message}`
   if (check.verdict === 'unreachable') throw check.error
   if (check.verdict === 'in doubt') throw check.error.amend({ message })
   if (session.asks && check.verdict === 'lists none') {
@@ -141,14 +140,14 @@ async function answerKey(
       gate.hide(value)
       if (!checks) return { key, check: undefined }
       check = await checkGateway(session, baseUrl, value)
-      if (!asks && !isTaken(check)) throw check.error
+      if (!asks && check.error && check.verdict !== 'lists none') throw check.error
     } catch (error) {
       if (!asks || !(error instanceof ModelgateError) || context.signal.aborted) throw error
       say(messageOf(error))
       continue
     }
     say(`  ${describeVerdict(check, open)}`)
-    if (isTaken(check)) return { key, check }
+    if (check.verdict === 'lists' || check.verdict === 'lists none') return { key, check }
     const next = await askChoice(context, 'And now?', [
       { value: 'again', name: 'Give another key' },
       { value: 'keep', name: 'Keep it anyway' },
@@ -157,16 +156,12 @@ async function answerKey(
   }
 }
 
-function isTaken(check: GatewayCheck): check is Extract<GatewayCheck, { verdict: 'lists' | 'lists none' }> {
-  return check.verdict === 'lists' || check.verdict === 'lists none'
-}
-
 function describeVerdict(check: GatewayCheck, open: GatewayCheck | undefined): string {
   if (check.verdict === 'lists none') return 'The gateway lists no models, so the key could not be checked.'
-  if (check.verdict !== 'lists') return describeCheck(check, true)
+  if (check.verdict !== 'lists') return check.message
   return open?.verdict === 'lists'
     ? 'The gateway lists its models without a key: only a call shows whether it accepts the key.'
-    : `The gateway accepts the key; ${describeCheck(check, true)}.`
+    : `The gateway accepts the key; ${check.message}.`
 }
 
 /** Undefined: to be asked for. */
@@ -237,12 +232,12 @@ type ModelKind = (typeof modelKinds)[number]
 async function answerModel(
   { context, options, asks, settings }: Session,
   kind: ModelKind,
-  listed: readonly ModelEntry[],
+  check: GatewayCheck | undefined,
 ): Promise<string | undefined> {
   const present = settings[`${kind}Model`].value
   const given = options[`${kind}Model`]
   if (given === undefined && !asks) return present
-  const models = inOrder(kind, listed)
+  const models = inOrder(kind, check?.verdict === 'lists' ? check.models : [])
   const find = (typed: string) => choicesFor(typed.trim(), models, present)
   const marked = present ?? (models.some(({ fits }) => fits) ? undefined : '')
   const what = kind === 'text' ? kind : `${kind}s`

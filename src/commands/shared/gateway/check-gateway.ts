@@ -10,19 +10,19 @@ import { counted } from '../../../quantities.ts'
 import { openGateway, type CommandCall } from './open-gateway.ts'
 
 /** Without the flags that are answers, and without a project file: what is written is the user's own. */
-export async function ownSettings(context: Context, options: CommonOptions): Promise<Settings> {
-  const { profile, caFile, header, allowHttp, connectTimeout, timeout, quiet } = options
-  const flags = { profile, caFile, header, allowHttp, connectTimeout, timeout, quiet }
-  return await resolveSettings(context, flags, true)
-}
+export const ownSettings = (context: Context, options: CommonOptions): Promise<Settings> =>
+  resolveSettings(context, { ...options, baseUrl: undefined, apiKeyFile: undefined }, true)
 
-/** What became of asking for the models, which costs nothing anywhere. */
-export type GatewayCheck =
-  | { readonly verdict: 'lists'; readonly models: readonly ModelEntry[] }
-  | FailedCheck<ReturnType<typeof verdictOn>>
-type FailedCheck<Verdict> = Verdict extends string
-  ? { readonly verdict: Verdict; readonly error: ModelgateError }
-  : never
+/** What became of asking for the models, which costs nothing anywhere; its message is a clause, or that of the error. */
+export type GatewayCheck = { readonly message: string } & (
+  | { readonly verdict: 'lists'; readonly models: readonly ModelEntry[]; readonly error?: undefined }
+  | {
+      readonly verdict: 'refuses' | 'lists none' | 'unreachable' | 'in doubt'
+      readonly error: ModelgateError
+    }
+)
+
+type CheckOptions = Partial<Pick<Gateway, 'signal' | 'onReply'>> & { readonly seconds?: number }
 
 /**
  * Asks once.
@@ -36,60 +36,49 @@ export async function checkGateway(
   key = '',
   { seconds = 15, signal = call.context.signal, onReply }: CheckOptions = {},
 ): Promise<GatewayCheck> {
-  const { context, gate } = call
-  const settings = settingsFor(call.settings, baseUrl, key, seconds)
-  const opened = await openGateway({ ...call, context: { ...context, signal }, settings })
+  const { context, gate, settings } = call
+  const { timeout, maxRetries, families } = settings
+  const { gateway, hasSent, close } = await openGateway({
+    ...call,
+    context: { ...context, signal },
+    settings: {
+      ...settings,
+      baseUrl: { ...settings.baseUrl, value: baseUrl },
+      ...(baseUrl !== settings.baseUrl.value && { baseUrls: { ...settings.baseUrls, value: undefined } }),
+      timeout: { ...timeout, value: timeout.value ?? seconds },
+      maxRetries: { ...maxRetries, value: 0 },
+      apiKey: async () => ({ value: key, source: 'init' }),
+    },
+  })
   try {
     const listener = { event() {}, flush: async () => {} }
-    const gateway = { ...opened.gateway, onReply }
-    const { hasSent } = opened
-    const own = { context, gateway, listener, redactor: gate, rescueFolder: undefined, hasSent }
-    const outcome = await listModels(own, call.settings.families.value)
-    if (outcome.kind === 'ended') return { verdict: 'lists', models: outcome.document.models }
-    if (signal.aborted) throw signal.reason
-    return { verdict: verdictOn(outcome.error), error: outcome.error } as GatewayCheck
+    const asked = { ...gateway, onReply }
+    const own = { context, gateway: asked, listener, redactor: gate, rescueFolder: undefined, hasSent }
+    const outcome = await listModels(own, families.value)
+    if (outcome.kind === 'ended') {
+      const { models } = outcome.document
+      return { verdict: 'lists', models, message: `it lists ${counted(models.length, 'model')}` }
+    }
+    signal.throwIfAborted()
+    return failedCheck(outcome.error, key !== '')
   } finally {
-    await opened.close()
+    await close()
   }
 }
 
-type CheckOptions = Partial<Pick<Gateway, 'signal' | 'onReply'>> & { readonly seconds?: number }
-
-function verdictOn({ exit, facts: { httpStatus } }: ModelgateError) {
+function failedCheck(error: ModelgateError, hasKey: boolean): GatewayCheck {
+  const { exit, message, facts } = error
   // 401 or 403: it wants a key, or refuses the one that it got.
-  if (exit === 'key') return 'refuses'
+  if (exit === 'key')
+    return { verdict: 'refuses', error, message: hasKey ? message : 'it answers and requires a key' }
   // No such list. It may still be a gateway.
-  if ([404, 405, 501].includes(httpStatus ?? 0)) return 'lists none'
+  if ([404, 405, 501].includes(facts.httpStatus ?? 0))
+    return { verdict: 'lists none', error, message: 'it answers, and lists no models' }
   // DNS, connection, TLS, proxy, a time limit; or something answers, but not as a gateway does, or not now.
-  const isSilent = exit === 'notSent' || (exit !== 'contract' && httpStatus === undefined)
-  return isSilent ? 'unreachable' : 'in doubt'
-}
-
-function settingsFor(settings: Settings, baseUrl: URL, key: string, seconds: number): Settings {
-  const { timeout, maxRetries } = settings
-  return {
-    ...settings,
-    baseUrl: { ...settings.baseUrl, value: baseUrl },
-    ...(baseUrl === settings.baseUrl.value ? {} : { baseUrls: { ...settings.baseUrls, value: undefined } }),
-    timeout: { ...timeout, value: timeout.value ?? seconds },
-    maxRetries: { ...maxRetries, value: 0 },
-    apiKey: async () => ({ value: key, source: 'init' }),
-  }
-}
-
-export function describeCheck(check: GatewayCheck, hasKey: boolean): string {
-  switch (check.verdict) {
-    case 'lists':
-      return `it lists ${counted(check.models.length, 'model')}`
-    case 'refuses':
-      return hasKey ? check.error.message : 'it answers and requires a key'
-    case 'lists none':
-      return 'it answers, and lists no models'
-    case 'unreachable':
-      return check.error.message
-    case 'in doubt':
-      return `it answers, but not as a gateway does: ${check.error.message}`
-  }
+  const isSilent = exit === 'notSent' || (exit !== 'contract' && facts.httpStatus === undefined)
+  return isSilent
+    ? { verdict: 'unreachable', error, message }
+    : { verdict: 'in doubt', error, message: `it answers, but not as a gateway does: ${message}` }
 }
 
 /** Also asks without a key: a gateway that lists its models to everybody cannot check one. */
@@ -102,7 +91,7 @@ export async function checkKeyAt(call: CommandCall, key: string): Promise<KeyVer
   if (check.verdict === 'refuses') return { state: 'refused', message: `${baseUrl.host} refuses the key` }
   if (check.verdict !== 'lists') {
     // The gateway may give the key back.
-    return { state: 'unknown', message: call.gate.text(describeCheck(check, true)) }
+    return { state: 'unknown', message: call.gate.text(check.message) }
   }
   const open = await checkGateway(call, baseUrl)
   return open.verdict === 'lists'
