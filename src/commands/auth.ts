@@ -51,9 +51,7 @@ export function registerAuthLogin(command: Command, context: Context): void {
     const ending = lastFour(key) === '' ? '' : ` (…${lastFour(key)})`
     say(`The key${ending} of profile ${profile.value} is stored in ${homePath(context, path)}.`)
     const winner = await settings.keyLocation()
-    if (winner !== undefined && winner.kind !== 'credentials') {
-      say(`warning: ${winner.source} takes precedence over it.`)
-    }
+    if (winner && winner.kind !== 'credentials') say(`warning: ${winner.source} takes precedence over it.`)
     if (baseUrl.value === undefined) say('No base URL is set yet: modelgate config set base_url URL')
   })
 }
@@ -236,11 +234,7 @@ export function registerAuthLogout(command: Command, context: Context): void {
     }
     if (profiles.length === 0) say('No key is stored.')
     // What still supplies a key is not ours to remove; a file that cannot be used supplies none.
-    const rest = await settings.keyLocation().catch((error: unknown) => {
-      if (!(error instanceof ModelgateError)) throw error
-      return undefined
-    })
-    if (rest !== undefined && rest.kind !== 'credentials')
-      say(`warning: ${rest.source} still supplies a key.`)
+    const rest = await settings.keyLocation().catch(() => undefined)
+    if (rest && rest.kind !== 'credentials') say(`warning: ${rest.source} still supplies a key.`)
   })
 }

@@ -13,6 +13,7 @@ import {
   profileSection,
   userFilePath,
   parseYaml,
+  quoted,
 } from '../config/config-file.ts'
 import {
   flagName,
@@ -25,7 +26,8 @@ import { ConfigError, ModelgateError, UsageError } from '../errors.ts'
 import { objectOf } from '../json.ts'
 import { editUserFile, pathToWrite, type Change } from '../config/edit-config.ts'
 import { lineOf, parseValue, type Setting } from '../config/layers.ts'
-import { invalidSetting, parseSettingPath, type SettingPath } from '../config/setting-path.ts'
+import { priceNames } from '../config/model-prices.ts'
+import { nearestName } from '../nearest-name.ts'
 import { existsSync } from 'node:fs'
 import { credentialsPath } from '../config/key.ts'
 import { configFolder, rescueFolder, stateFolder } from '../context/folders.ts'
@@ -147,16 +149,14 @@ export function registerConfigSet(command: Command, context: Context): void {
       if (words.length % 2 !== 0) {
         throw new UsageError(`${words.at(-1)} has no value: give NAME and VALUE in pairs.`)
       }
-      const paths: SettingPath[] = []
-      const changes: Change[] = []
+      const changes: (SettingPath & Change)[] = []
       for (let at = 0; at < words.length; at += 2) {
-        const path = await inProfile(context, words[at]!, profile)
-        paths.push(path)
-        changes.push({ path: path.keys, value: await valueToWrite(context, path, words[at + 1]!) })
+        const setting = await inProfile(context, words[at]!, profile)
+        changes.push({ ...setting, value: await valueToWrite(context, setting, words[at + 1]!) })
       }
       const { path: file } = await editUserFile(context, changes)
       if (quiet) return
-      for (const path of paths) await report(context, path, `is set in ${homePath(context, file)}`)
+      for (const change of changes) await report(context, change, `is set in ${homePath(context, file)}`)
     },
   )
 }
@@ -171,13 +171,13 @@ export function registerConfigUnset(command: Command, context: Context): void {
   addShared(command, 'profile messages')
   command.action(async (name: string, { profile, quiet }: CommonOptions) => {
     const other = await otherKeys(context, name)
-    const path = other === undefined ? await inProfile(context, name, profile) : undefined
-    const keys = other ?? path!.keys
-    const { path: file, changed } = await editUserFile(context, [{ path: keys, value: undefined }])
+    const setting = other === undefined ? await inProfile(context, name, profile) : { path: other }
+    const { path } = setting
+    const { path: file, changed } = await editUserFile(context, [{ path, value: undefined }])
     if (quiet) return
     const what = `${changed ? 'is removed from' : 'was not set in'} ${homePath(context, file)}`
-    if (path === undefined) printNote(context, `${keys.join('.')} ${what}.`)
-    else await report(context, path, what)
+    if ('name' in setting) await report(context, setting, what)
+    else printNote(context, `${path.join('.')} ${what}.`)
   })
 }
 
@@ -191,10 +191,10 @@ async function otherKeys(context: Context, name: string): Promise<string[] | und
 }
 
 async function inProfile(context: Context, typed: string, profile?: string): Promise<SettingPath> {
-  const path = parseSettingPath(typed)
-  if (profile === undefined || path.section.length > 0) return path
+  const setting = parseSettingPath(typed)
+  if (profile === undefined || setting.section.length > 0) return setting
   const section = await profileSection(context, profile)
-  return { ...path, section, keys: [...section, ...path.keys] }
+  return { ...setting, section, path: [...section, ...setting.path] }
 }
 
 /** As the file is to have it. A path is meant from here, but a file's are read from its folder. @throws UsageError */
@@ -215,9 +215,12 @@ async function valueToWrite(context: Context, { name, inner }: SettingPath, text
   throw invalidSetting(result.wrong.map(({ keys, problem }) => `${[file, ...keys].join('.')} ${problem}.`))
 }
 
-async function report(context: Context, path: SettingPath, what: string): Promise<void> {
-  const { name, section, inner, keys } = path
-  printNote(context, `${keys.join('.')} ${what}.`)
+async function report(
+  context: Context,
+  { name, section, inner, path }: SettingPath,
+  what: string,
+): Promise<void> {
+  printNote(context, `${path.join('.')} ${what}.`)
   // A mapping is joined from all its sources, so nothing hides a part of it but the same part.
   if (inner.length > 0) return
   try {
@@ -297,6 +300,52 @@ export function registerConfigSchema(command: Command, context: Context): void {
     await printLine(context, JSON.stringify(schema, undefined, 2))
   })
 }
+
+interface SettingPath {
+  readonly name: SettingName
+  /** The keys inside a setting that is a mapping: `['my-model']` of `families.my-model`, `['gpt-4.1', 'input']` of a price. */
+  readonly inner: readonly string[]
+  /** `['profiles', 'work']` of `profiles.work.timeout`; empty at the top. */
+  readonly section: readonly string[]
+  /** All the keys that lead to it in the file. */
+  readonly path: readonly string[]
+}
+
+/** Reads `base_url`, also with dashes, `families.my-model`, `profiles.work.base_url`. @throws UsageError, with the nearest */
+function parseSettingPath(typed: string): SettingPath {
+  const [, profile, own = typed] = /^profiles\.(.+)\.([^.]+)$/.exec(typed) ?? []
+  const [first = '', ...rest] = own.split('.')
+  const file = first.replaceAll('-', '_').toLowerCase()
+  const name = settingCalled.get(file)
+  if (name === undefined) throw invalidSetting(`${quoted(first)} is not a setting.`, hintFor(first))
+  if (rest.length > 0 && !settingTable[name].isMapping) {
+    throw invalidSetting(`${file} has no parts: ${quoted(own)} is not a setting.`)
+  }
+  if (name === 'profile' && profile !== undefined) throw invalidSetting('profile cannot be set in a profile.')
+  const section = profile === undefined ? [] : ['profiles', profile]
+  const inner = innerKeys(name, rest)
+  return { name, inner, section, path: [...section, file, ...inner] }
+}
+
+function hintFor(typed: string): string {
+  if (/^api[-_]?key$/i.test(typed)) {
+    return 'Keys do not belong in configuration files: store it with modelgate auth login.'
+  }
+  const nearest = nearestName(typed, [...settingCalled.keys()])
+  return nearest === undefined
+    ? 'See: modelgate config list --all'
+    : `Did you mean ${nearest}? All settings: modelgate config list --all`
+}
+
+/** An id of a model may have dots in it: what it costs begins with the name of a price. */
+function innerKeys(name: SettingName, rest: readonly string[]): readonly string[] {
+  if (rest.length === 0) return []
+  const at = name === 'prices' ? rest.findIndex((word, index) => index > 0 && priceNames.includes(word)) : -1
+  return at === -1 ? [rest.join('.')] : [rest.slice(0, at).join('.'), ...rest.slice(at)]
+}
+
+const invalidSetting = (problem: string | readonly string[], hint?: string) =>
+  new UsageError(problem, { code: 'config_invalid', hint })
 
 function settingArgument(command: Command): Argument {
   const name = command.createArgument('<name>', 'a setting, as in the file: base_url')

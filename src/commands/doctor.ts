@@ -357,18 +357,13 @@ async function checkKey(
     return ok(`${what}; the gateway lists its models without a key, so it was not checked`)
   if (open !== 'refuses')
     return ok(`${what}; ${open === 'lists none' ? 'only a paid call can check it' : 'not tried'}`)
-  const check = await checkGateway(call, call.settings.baseUrl.value!, key, { seconds })
+  const baseUrl = call.settings.baseUrl.value!
+  const { verdict, message, error } = await checkGateway(call, baseUrl, key, { seconds })
+  if (verdict === 'refuses') return failed('key', `The gateway refuses the key ${what}.`, login('another'))
+  if (verdict === 'lists none') return ok(`${what}; accepted, though the gateway lists no models`)
+  if (error !== undefined) return failed(error.exit, message, error.facts.hint)
   const short = shortKeyWarning(key)
-  switch (check.verdict) {
-    case 'lists':
-      return short === null ? ok(`${what}; accepted`) : warning(`${what}; accepted. ${short}`)
-    case 'lists none':
-      return ok(`${what}; accepted, though the gateway lists no models`)
-    case 'refuses':
-      return failed('key', `The gateway refuses the key ${what}.`, login('another'))
-    default:
-      return failed(check.error.exit, check.message, check.error.facts.hint)
-  }
+  return short === null ? ok(`${what}; accepted`) : warning(`${what}; accepted. ${short}`)
 }
 
 const maxSkewMs = 60_000

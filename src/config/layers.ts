@@ -84,19 +84,16 @@ function firstOf(layers: readonly (Layer | undefined)[], name: SettingName): Set
   }
 }
 
-export interface FileLayer {
-  readonly settings: Layer
-  /** By name, without inherited settings. Only the user's own file has profiles. */
-  readonly profiles: ReadonlyMap<string, Layer>
-}
-
-/** The settings of a file. Of a project file, those that could leak the key are rejected. */
+/**
+ * The settings of a file, and those of its profiles by name, without inherited ones. Only the user's own file has
+ * profiles. Of a project file, settings that could leak the key are rejected.
+ */
 export async function fileLayer(
   context: Context,
   file: FoundFile,
   level: 'project' | 'user',
   problems: ProblemList,
-): Promise<FileLayer> {
+) {
   const wrongShape = (keys: readonly string[], must: string, given: unknown) =>
     problems.add(new ConfigError(`${locationOf({ file, keys })} must ${must}, not ${kindOf(given)}.`))
   /** @param path of keys to a section: empty, or `profiles` and a name */

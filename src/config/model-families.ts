@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { families as builtIn, familyCalled } from '../contract/families.ts'
-import type { Endpoint, Family, FamilyEndpoint, FamilyFields, Field } from '../contract/field.ts'
+import type { Endpoint, Family, FamilyFields, Field } from '../contract/field.ts'
 import { imageCreateEndpoint, imageEditEndpoint } from '../contract/images.ts'
 import type { SizeRule } from '../contract/size-rule.ts'
 import type { ModelFamilies } from '../contract/known-models.ts'
@@ -81,12 +81,8 @@ function limitsOf({ name, fields }: Endpoint) {
   return v.pipe(schema, v.description(`limits of modelgate ${name}, by field of the request`))
 }
 
-const endpoints: Readonly<Partial<Record<FamilyEndpoint, Endpoint>>> = {
-  'image create': imageCreateEndpoint,
-  'image edit': imageEditEndpoint,
-  'video remix': videoRemixEndpoint,
-}
-const endpointKeys = Object.keys(endpoints)
+const endpoints = [imageCreateEndpoint, imageEditEndpoint, videoRemixEndpoint]
+const endpointKeys = endpoints.map(({ name }) => name!)
 
 const mediaTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'image/avif']
 const listProblem = `must be a list of ${mediaTypes.join(', ')}`
@@ -117,9 +113,7 @@ const own = v.pipe(
   mapping(
     {
       about: v.optional(v.pipe(v.string('must be text'), v.description('what the family is')), ''),
-      ...Object.fromEntries(
-        Object.entries(endpoints).map(([key, endpoint]) => [key, v.optional(limitsOf(endpoint))]),
-      ),
+      ...Object.fromEntries(endpoints.map((endpoint) => [endpoint.name!, v.optional(limitsOf(endpoint))])),
       sources: v.optional(sources),
     },
     anyForm,

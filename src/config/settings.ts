@@ -7,8 +7,6 @@ import { fileLayer, firstValues, textLayer, type Layer, type Setting } from './l
 import { settingTable, type SettingFlags, type SettingName, type SettingValues } from './setting-table.ts'
 import { checkedAddresses, checkProjectFile, type Addresses } from './trust.ts'
 
-export type { SettingFlags } from './setting-table.ts'
-
 /** Every setting with its source. Times are in seconds; the base URL has no version segment. */
 export type Settings = {
   readonly [Name in Exclude<SettingName, keyof Addresses>]: Setting<SettingValues[Name]>

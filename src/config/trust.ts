@@ -16,12 +16,10 @@ export async function checkProjectFile(
   own: Values,
   problems: ProblemList,
 ): Promise<void> {
-  const userFile = userFilePath(context)
   for (const name of settingNames.filter((name) => values[name].level === 'project')) {
     if (settingTable[name].project === 'only to lower it')
-      await problems.check(() => checkNotRaised(name, values[name], own[name], userFile))
-    if (name === 'outputDir')
-      await problems.check(() => checkInsideProject(values.outputDir, homeFolder(context), userFile))
+      await problems.check(() => checkNotRaised(context, name, values[name], own[name]))
+    if (name === 'outputDir') await problems.check(() => checkInsideProject(context, values.outputDir))
   }
 }
 
@@ -70,18 +68,13 @@ const untrusted = (origin: string, source: string, userFile: string) =>
 /**
  * A cloned repository must not have files written elsewhere, whether by `..`, an absolute path or a symbolic link. The
  * project is the repository around its file, or else the folder where that was found.
- * @param home the user's home directory, where the search for a repository ends
  */
-function checkInsideProject(
-  { value, source, place }: Setting<unknown>,
-  home: string | undefined,
-  userFile: string,
-): void {
-  const project = realPath(repositoryOf(place!.file.folder, home))
+function checkInsideProject(context: Context, { value, source, place }: Setting<unknown>): void {
+  const project = realPath(repositoryOf(place!.file.folder, homeFolder(context)))
   const path = relative(project, realPath(value as string))
   if (path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path)) return
   throw new ConfigError(`output_dir: ${String(value)} (${source}) is outside the project, ${project}.`, {
-    hint: `A project file may come from others, so its results stay inside: set it in ${userFile}, or as ${settingTable.outputDir.env}.`,
+    hint: `A project file may come from others, so its results stay inside: set it in ${userFilePath(context)}, or as ${settingTable.outputDir.env}.`,
   })
 }
 
@@ -95,10 +88,10 @@ function repositoryOf(folder: string, home: string | undefined): string {
 
 /** A cloned repository must neither cause more paid requests than its user wants, nor have more of them recorded. */
 function checkNotRaised(
+  context: Context,
   name: SettingName,
   chosen: Setting<unknown>,
   own: Setting<unknown>,
-  userFile: string,
 ): void {
   const { file, env, flag, kind, wouldDo = '' } = settingTable[name]
   const allowance = ({ value }: Setting<unknown>) => kind.words?.indexOf(value) ?? Number(value)
@@ -108,7 +101,7 @@ function checkNotRaised(
     `${file}: ${String(chosen.value)} (${chosen.source}) would ${wouldDo} than ` +
       `${String(own.value)} (${own.source}).`,
     {
-      hint: `A project file may come from others, so it can only lower ${file}: set it in ${userFile}, or as ${env}${flagText}.`,
+      hint: `A project file may come from others, so it can only lower ${file}: set it in ${userFilePath(context)}, or as ${env}${flagText}.`,
     },
   )
 }

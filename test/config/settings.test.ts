@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { resolveSettings, type SettingFlags } from '../../src/config/settings.ts'
+import { resolveSettings } from '../../src/config/settings.ts'
 import { familyCalled } from '../../src/contract/families.ts'
-import { settingNames, settingTable } from '../../src/config/setting-table.ts'
+import { settingNames, settingTable, type SettingFlags } from '../../src/config/setting-table.ts'
 import { configPlace, failureOf, type ConfigPlaceContent } from '../support/config-place.ts'
 import { testContext } from '../support/test-context.ts'
 

@@ -1,7 +1,8 @@
 import type { Context } from '../../../context.ts'
-import { ModelgateError, UsageError } from '../../../errors.ts'
+import { ConfigError, ModelgateError, UsageError } from '../../../errors.ts'
 import { defaultSeconds } from '../../../limits.ts'
 import { sandboxFolder, stateFolder } from '../../../context/folders.ts'
+import { fileProblem } from '../../../config/config-file.ts'
 import { resolveSettings, type Settings } from '../../../config/settings.ts'
 import { shownPath } from '../../../files/file-error.ts'
 import { describeInputFile, readInputFile } from '../../../files/input-file.ts'
@@ -218,14 +219,13 @@ export async function configuredBaseUrl(settings: Settings, model?: string): Pro
 /** Lower case wins, as in curl. */
 export function proxiesFrom(env: Context['env']): Proxies | undefined {
   const read = (name: string) => env[name.toLowerCase()] || env[name] || undefined
-  const http = withScheme(read('HTTP_PROXY') ?? read('ALL_PROXY'))
-  const https = withScheme(read('HTTPS_PROXY') ?? read('ALL_PROXY'))
+  const proxy = (name: string) => {
+    const address = read(name) ?? read('ALL_PROXY')
+    return address === undefined || address.includes('://') ? address : `http://${address}`
+  }
+  const [http, https] = [proxy('HTTP_PROXY'), proxy('HTTPS_PROXY')]
   if (http === undefined && https === undefined) return undefined
   return { http, https: https ?? http, except: read('NO_PROXY') ?? '' }
-}
-
-function withScheme(proxy: string | undefined): string | undefined {
-  return proxy === undefined || proxy.includes('://') ? proxy : `http://${proxy}`
 }
 
 /** Larger than any real bundle of certificate authorities. */
@@ -234,15 +234,11 @@ const maxCaBytes = 4_194_304
 /** @throws UsageError, ModelgateError `config_invalid` */
 async function readCertificates(context: Context, path: string): Promise<string> {
   const bytes = await readInputFile(context, path, { maxBytes: maxCaBytes })
-  const facts = { phase: 'config', hint: 'Check --ca-file.' } as const
-  if (bytes instanceof ModelgateError) {
-    const message = `The certificate authority file: ${bytes.message}`
-    throw bytes.amend({ code: 'config_invalid', message, ...facts })
-  }
+  const [what, hint] = ['The certificate authority file', 'Check --ca-file.']
+  if (bytes instanceof ModelgateError) throw fileProblem(bytes, what).amend({ hint })
   const text = bytes.toString('utf8')
   if (text.includes('-----BEGIN CERTIFICATE-----')) return text
-  const message = `The certificate authority file: ${shownPath(path)} holds no certificate in PEM form.`
-  throw new UsageError(message, { ...facts, code: 'config_invalid' })
+  throw new ConfigError(`${what}: ${shownPath(path)} holds no certificate in PEM form.`, { hint })
 }
 
 /**
@@ -256,11 +252,7 @@ async function readExtraCertificates(context: Context): Promise<void> {
   if (file instanceof ModelgateError) {
     // Node itself warns about a file that it cannot read, and continues without it.
     if (!['not_a_file', 'file_too_large', 'input_silent'].includes(file.code)) return
-    throw file.amend({
-      code: 'config_invalid',
-      message: `NODE_EXTRA_CA_CERTS: ${file.message}`,
-      phase: 'config',
-    })
+    throw fileProblem(file, 'NODE_EXTRA_CA_CERTS')
   }
   if (file.content === undefined) return
   const { rootCertificates, setDefaultCACertificates } = await import('node:tls')
