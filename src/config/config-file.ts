@@ -32,13 +32,9 @@ const projectNames: readonly string[] = [
 const userNames = ['config.yaml', 'config.yml', 'config.json']
 
 /** The first file found from the working directory up to the home directory or the repository root. @throws ConfigError */
-export async function findProjectFile(context: Environment): Promise<FoundFile | undefined> {
-  return readFirst(projectFiles(context))
-}
+export const findProjectFile = (context: Environment) => readFirst(projectFiles(context))
 
-export async function findUserFile(context: Environment): Promise<FoundFile | undefined> {
-  return readFirst(userFiles(context))
-}
+export const findUserFile = (context: Environment) => readFirst(userFiles(context))
 
 /** A text as the user's own file at a path. @throws ConfigError when it is not valid JSON or YAML */
 export async function parseUserFile(path: string, text: string): Promise<FoundFile> {
@@ -166,16 +162,7 @@ function linkTarget(path: string): string | undefined {
   }
 }
 
-type Loader = (file: string, content: string) => Promise<unknown>
-
-/** What its `load` reads of the options. */
-type ExplorerClass = new (options: {
-  readonly moduleName: string
-  readonly searchPlaces: readonly []
-  readonly cache: false
-  readonly transform: (result: CosmiconfigResult) => CosmiconfigResult
-  readonly loaders: { readonly default: Loader }
-}) => { load(path: string): Promise<CosmiconfigResult> }
+type ExplorerClass = new (options: object) => { load(path: string): Promise<CosmiconfigResult> }
 
 /**
  * Reads a file as data, unless it is empty. The public functions of cosmiconfig first look for a "meta configuration" in
@@ -186,16 +173,18 @@ async function readConfigFile({ path, folder }: Candidate): Promise<FoundFile | 
   const module: unknown = await import('cosmiconfig/dist/Explorer.js')
   const { Explorer } = module as { Explorer: ExplorerClass }
   let text = ''
-  const loader: Loader = (file, content) => {
-    text = content.replace(/^\uFEFF/, '')
-    return parseText(file, text)
-  }
+  // What its `load` reads of the options.
   const explorer = new Explorer({
     moduleName: packageKey,
     searchPlaces: [],
     cache: false,
-    transform: (result) => result,
-    loaders: { default: loader },
+    transform: (result: unknown) => result,
+    loaders: {
+      default(file: string, content: string) {
+        text = content.replace(/^\uFEFF/, '')
+        return parseText(file, text)
+      },
+    },
   })
   const found = await explorer.load(path).catch((cause: unknown) => {
     if (cause instanceof ModelgateError) throw cause

@@ -29,9 +29,8 @@ export const headerSources = parsed<HeaderSources, JsonObject | readonly string[
 )
 
 function splitLine(given: unknown): [name: string, value: string] {
-  const line = String(given)
-  const colon = line.indexOf(':')
-  return colon === -1 ? ['', ''] : [line.slice(0, colon).trim(), line.slice(colon + 1).trim()]
+  const [, name = '', value = ''] = /^([^:]*):(.*)$/s.exec(String(given)) ?? []
+  return [name.trim(), value.trim()]
 }
 
 const parseDownloadHeaders = (mapping: JsonObject, report: Report): DownloadHeaders => {

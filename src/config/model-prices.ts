@@ -54,12 +54,9 @@ const model = v.pipe(
   }),
 )
 
-const currencyProblem = 'must be a short word of letters such as USD'
-const currency = v.pipe(
-  v.string(currencyProblem),
-  v.regex(/^[A-Za-z]{2,12}$/, currencyProblem),
-  v.description('of all prices'),
-)
+const currency = v.config(v.pipe(v.string(), v.regex(/^[A-Za-z]{2,12}$/), v.description('of all prices')), {
+  message: 'must be a short word of letters such as USD',
+})
 
 /**
  * `prices:` of a configuration: for each model id what a million tokens, an image or a second of video costs, and the

@@ -33,14 +33,13 @@ export async function resolveSettings(
   const problems = createProblemList(maxProblems)
   const flag = await textLayer(context, 'flag', flags, problems)
   const environment = await textLayer(context, 'environment', context.env, problems)
-  const project = await problems.check(async () => {
-    const file = isOwn ? undefined : await findProjectFile(context)
-    return file && fileLayer(context, file, 'project', problems)
-  })
-  const user = await problems.check(async () => {
-    const file = await findUserFile(context)
-    return file && fileLayer(context, file, 'user', problems)
-  })
+  const read = (level: 'project' | 'user', find: typeof findUserFile) =>
+    problems.check(async () => {
+      const file = await find(context)
+      return file && fileLayer(context, file, level, problems)
+    })
+  const project = isOwn ? undefined : await read('project', findProjectFile)
+  const user = await read('user', findUserFile)
   problems.throwIfAny()
 
   const chosen = firstValues([flag, environment, project?.settings, user?.settings]).profile
