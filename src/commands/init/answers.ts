@@ -57,26 +57,23 @@ async function answerBaseUrl(session: Session): Promise<GatewayAnswer> {
   const shown = (text: string) => gate.line(text, maxErrorLength)
   let answer: GatewayAnswer | undefined
   let doubtful: string | undefined
-  await askLine(context, 'Address of your gateway:', {
-    present,
-    async check(typed, signal) {
-      const text = withScheme(typed.trim())
-      if (text === '')
-        return 'Write it like https://gateway.example. To look around without one, leave with Ctrl-C.'
-      try {
-        answer = await tryOut(session, text, signal)
+  await askLine(context, 'Address of your gateway:', present ?? '', async (typed, signal) => {
+    const text = withScheme(typed.trim())
+    if (text === '')
+      return 'Write it like https://gateway.example. To look around without one, leave with Ctrl-C.'
+    try {
+      answer = await tryOut(session, text, signal)
+      return undefined
+    } catch (error) {
+      if (!(error instanceof ModelgateError)) throw error
+      if (error.exit === 'usage') return shown(messageOf(error))
+      if (text === doubtful) {
+        answer = { baseUrl: normalise(session, text), check: undefined }
         return undefined
-      } catch (error) {
-        if (!(error instanceof ModelgateError)) throw error
-        if (error.exit === 'usage') return shown(messageOf(error))
-        if (text === doubtful) {
-          answer = { baseUrl: normalise(session, text), check: undefined }
-          return undefined
-        }
-        doubtful = text
-        return shown(`${messageOf(error)} Correct it, or press Enter again to keep it.`)
       }
-    },
+      doubtful = text
+      return shown(`${messageOf(error)} Correct it, or press Enter again to keep it.`)
+    }
   })
   const { check } = answer!
   if (check !== undefined) say(`  ${answer!.baseUrl.host}: ${check.message}`)

@@ -12,7 +12,7 @@ export function isCiSet({ CI = '' }: Context['env']): boolean {
 }
 
 /** Undefined, or what is wrong with the answer. @param signal aborted when the question is over, however it ended */
-export type CheckAnswer<Value> = (value: Value, signal: AbortSignal) => Promise<string | undefined>
+type CheckAnswer = (value: string, signal: AbortSignal) => Promise<string | undefined>
 
 /** @returns empty if the input has ended (Ctrl-D) @throws Interrupted on Ctrl-C; the signal's reason */
 export const askText = (context: Context, message: string) =>
@@ -22,18 +22,13 @@ export const askText = (context: Context, message: string) =>
  * For a question that has an answer already or can be left open.
  * @throws Interrupted on Ctrl-C and at the end of the input; the signal's reason
  */
-export async function askLine(
-  context: Context,
-  message: string,
-  { present = '', check }: { readonly present?: string | undefined; readonly check?: CheckAnswer<string> },
-): Promise<string> {
-  return await ask(context, ({ input }, streams, signal) =>
+export const askLine = (context: Context, message: string, present: string, check: CheckAnswer) =>
+  ask(context, ({ input }, streams, signal) =>
     input({ message, default: present, validate: validation(check, signal) }, streams),
   )
-}
 
 /** Not even the length is shown. */
-export const askSecret = (context: Context, message: string, check?: CheckAnswer<string>) =>
+export const askSecret = (context: Context, message: string, check: CheckAnswer) =>
   ask(context, ({ password }, streams, signal) =>
     password({ message, toggleMask: false, validate: validation(check, signal) }, streams),
   )
@@ -65,9 +60,9 @@ export async function askSearch(
 }
 
 /** A validation must not throw, and after the end of the question it must not end either. */
-function validation(check: CheckAnswer<string> | undefined, signal: AbortSignal) {
+function validation(check: CheckAnswer, signal: AbortSignal) {
   return async (value: string): Promise<true | string> => {
-    const problem = await check?.(value, signal).catch((error: unknown) =>
+    const problem = await check(value, signal).catch((error: unknown) =>
       error instanceof Error ? error.message : String(error),
     )
     if (signal.aborted) return new Promise(() => {})

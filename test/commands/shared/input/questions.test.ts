@@ -58,7 +58,7 @@ test('without an answer a command ends and says what it lacks', async () => {
 
 test('a secret is neither shown nor counted', async () => {
   const { context, until, press, shown } = terminal()
-  const answer = askSecret(context, 'Key?')
+  const answer = askSecret(context, 'Key?', async () => undefined)
   await until('Key?')
   // Ctrl-T would show it if the library were allowed to.
   press('sk-secret-1234\x14\r')
