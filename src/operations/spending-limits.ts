@@ -47,65 +47,41 @@ export function checkPrice({ model }: Creation, known: KnownCost | undefined, wa
   }
 }
 
-/** What all commands of this machine have created since a time, up to the line of a call in their book. */
-export class Created {
-  readonly #limits: SpendingLimits
-  readonly #folder: string
-  readonly #read = new Map<string, number>()
-  readonly #warn: Warn
-  #count = 0
+/**
+ * What all commands of this machine have created since a time, up to the line of a call in their book.
+ * @returns holds a call against the limits of all commands, by the id of its line: @throws ModelgateError (exit 15);
+ *   UsageError
+ */
+export function createdSince(folder: string, { all, cost, since, sinceText }: SpendingLimits, warn: Warn) {
+  const read = new Map<string, number>()
+  let created = 0
   /** Creations whose cost is not known. */
-  #unpriced = 0
+  let unpriced = 0
   /** By currency, with the number of creations. */
-  readonly #costs = new Map<string, { amount: Amount; creations: number }>()
-
-  constructor(folder: string, limits: SpendingLimits, warn: Warn) {
-    this.#limits = limits
-    this.#folder = folder
-    this.#warn = warn
-  }
-
-  /** Holds a call against the limits of all commands. @param id of its line @throws ModelgateError (exit 15); UsageError */
-  admit(id: string, { count, of }: Creation, known: KnownCost | undefined): void {
-    const { all, cost, since, sinceText } = this.#limits
-    for (const { count, place } of countsBefore(id, this.#folder, since, this.#read)) this.#add(count, place)
-    if (all !== undefined && this.#count + count > all) {
-      throw reached(
-        'creations_limit',
-        `MODELGATE_MAX_CREATES=${all} is reached: ${this.#count} created since ${sinceText}, and this would be ${counted(count, of)} more.`,
-        leadTo(
-          'Raise MODELGATE_MAX_CREATES, or count from a later time with MODELGATE_COUNT_SINCE; see what was created: ',
-          usageSince(sinceText),
-        ),
-      )
-    }
-    if (cost !== undefined && known !== undefined) this.#checkCost(sinceText, cost, known)
-  }
+  const costs = new Map<string, { readonly amount: Amount; readonly creations: number }>()
 
   /** @param line undefined for one that is damaged, which is taken for a creation */
-  #add(line: Count | undefined, place: string): void {
-    if (line === undefined) this.#warn(`A record is damaged (${place}): it counts as a creation.`)
+  const add = (line: Count | undefined, place: string) => {
+    if (line === undefined) warn(`A record is damaged (${place}): it counts as a creation.`)
     const { count, amount, was, currency } = line ?? { count: 1, amount: null }
-    this.#count += count
-    if (was !== undefined) this.#addCost(was, currency, -1)
-    if (amount !== undefined) this.#addCost(amount, currency, 1)
+    created += count
+    if (was !== undefined) addCost(was, currency, -1)
+    if (amount !== undefined) addCost(amount, currency, 1)
   }
-
-  #addCost(text: string | null, currency: string | null | undefined, sign: 1 | -1): void {
-    if (text === null || currency == null) return void (this.#unpriced += sign)
-    const before = this.#costs.get(currency) ?? { amount: 0n, creations: 0 }
+  const addCost = (text: string | null, currency: string | null | undefined, sign: 1 | -1) => {
+    if (text === null || currency == null) return void (unpriced += sign)
+    const before = costs.get(currency) ?? { amount: 0n, creations: 0 }
     const amount = before.amount + BigInt(sign) * (amountFrom(text) ?? 0n)
-    this.#costs.set(currency, { amount, creations: before.creations + sign })
+    costs.set(currency, { amount, creations: before.creations + sign })
   }
-
-  #checkCost(sinceText: string, limit: Amount, { amount, currency }: KnownCost): void {
-    for (const [other, { creations }] of this.#costs) {
+  const checkCost = (limit: Amount, { amount, currency }: KnownCost) => {
+    for (const [other, { creations }] of costs) {
       if (other === currency || creations <= 0) continue
       const message = `--max-cost cannot be checked: since ${sinceText} there were costs in ${other} and ${currency}.`
       const hint = 'To continue, count from a later time with MODELGATE_COUNT_SINCE.'
       throw new UsageError(message, { code: 'price_unknown', phase: 'config', hint })
     }
-    const spent = this.#costs.get(currency)?.amount ?? 0n
+    const spent = costs.get(currency)?.amount ?? 0n
     if (spent + amount > limit) {
       const parts = `${shownAmount(spent)} since ${sinceText}, and about ${shownAmount(amount)} for this call`
       throw reached(
@@ -114,11 +90,25 @@ export class Created {
         leadTo('Raise --max-cost, or look at what was spent: ', usageSince(sinceText)),
       )
     }
-    if (this.#unpriced <= 0) return
-    const [calls, whose] = this.#unpriced === 1 ? ['call', 'its'] : ['calls', 'their']
-    this.#warn(
-      `The estimate for --max-cost leaves out ${this.#unpriced} earlier ${calls} since ${sinceText}: ${whose} cost is not known.`,
+    if (unpriced <= 0) return
+    const [calls, whose] = unpriced === 1 ? ['call', 'its'] : ['calls', 'their']
+    warn(
+      `The estimate for --max-cost leaves out ${unpriced} earlier ${calls} since ${sinceText}: ${whose} cost is not known.`,
     )
+  }
+  return (id: string, { count, of }: Creation, known: KnownCost | undefined): void => {
+    for (const line of countsBefore(id, folder, since, read)) add(line.count, line.place)
+    if (all !== undefined && created + count > all) {
+      throw reached(
+        'creations_limit',
+        `MODELGATE_MAX_CREATES=${all} is reached: ${created} created since ${sinceText}, and this would be ${counted(count, of)} more.`,
+        leadTo(
+          'Raise MODELGATE_MAX_CREATES, or count from a later time with MODELGATE_COUNT_SINCE; see what was created: ',
+          usageSince(sinceText),
+        ),
+      )
+    }
+    if (cost !== undefined && known !== undefined) checkCost(cost, known)
   }
 }
 

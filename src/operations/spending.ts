@@ -16,15 +16,8 @@ interface SpendingParts {
   readonly isSandbox: boolean
   readonly limits: LimitChecks.SpendingLimits | undefined
   /** What the command has created so far; several spendings of one command share it. */
-  readonly own?: { created: number; all?: LimitChecks.Created }
+  readonly own?: { created: number; admitAll?: ReturnType<typeof LimitChecks.createdSince> }
   warn(message: string): void
-}
-
-/** The last request that was admitted, and the id of its record if it has one. */
-interface Admitted {
-  readonly creation: Creation
-  readonly known: KnownCost | undefined
-  readonly id: string | undefined
 }
 
 /** Counts what one command creates, keeps it within its limits, and knows what it costs. */
@@ -35,7 +28,8 @@ export class Spending {
   readonly #own: NonNullable<SpendingParts['own']>
   readonly #isPriced: boolean
   readonly #ids: string[] = []
-  #last: Admitted | undefined
+  /** The last request that was admitted, and the id of its record if it has one. */
+  #last: { creation: Creation; known: KnownCost | undefined; id: string | undefined } | undefined
 
   constructor(parts: SpendingParts) {
     this.#parts = parts
@@ -90,10 +84,10 @@ export class Spending {
     let id: string | undefined
     try {
       const folder = await book.open()
-      const all = limited && (this.#own.all ??= new checks!.Created(folder, limited, warn))
+      const admitAll = limited && (this.#own.admitAll ??= checks!.createdSince(folder, limited, warn))
       // Nothing else of this process may come between the line and the look at what stands before it.
       id = book.begin(start)
-      all?.admit(id, creation, known)
+      admitAll?.(id, creation, known)
       return id
     } catch (error) {
       // A full disk must not stop those who have set no limit.
