@@ -4,7 +4,6 @@ import { resolveSettings } from '../config/settings.ts'
 import type { Context } from '../context.ts'
 import { usageGroupings, type UsageGrouping } from '../events/call.ts'
 import { openCalls, type CallReader } from '../files/calls/read-calls.ts'
-import { localDay } from '../local-time.ts'
 import { CallSums } from '../operations/usage-report.ts'
 import type { Columns } from '../output/table-cells.ts'
 import { usageNotes, usageTable } from '../output/usage-table.ts'
@@ -30,15 +29,13 @@ export function registerUsage(command: Command, context: Context): void {
   command.addOption(wordOption('--by <what>', by, usageGroupings).default('model'))
   command.action(async (options: UsageOptions) => {
     const { clock } = context
-    const { by } = options
     const since = options.since === undefined ? undefined : parseSince('--since', options.since, clock.now())
     const settings = await resolveSettings(context, options)
     const prices = settings.prices.value
     const calls = await openCalls(stateFolder(context))
     const sums = sumsSince(calls, since)
-    const report = sums.report({ by, since, prices, dayOf: (time) => localDay(Date.parse(time)) })
     const isQuiet = settings.quiet.value
-    const document = { ...report, warnings: damagedLines(calls) }
+    const document = { ...sums.report(options.by, since, prices), warnings: damagedLines(calls) }
     const table = (_: unknown, columns: Columns) => usageTable(document, columns)
     await printDocument(context, options, document, table, { quiet: isQuiet })
     if (options.json || isQuiet) return

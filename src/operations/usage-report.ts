@@ -4,16 +4,8 @@ import type { Prices } from '../cost/prices.ts'
 import { outputVersion } from '../events/version.ts'
 import type { UsageDocument, UsageGrouping, UsageRow, UsageSums } from '../events/call.ts'
 import type { JsonObject } from '../json.ts'
+import { localDay } from '../local-time.ts'
 import type { CountedCall } from '../files/calls/read-calls.ts'
-
-export interface UsageQuestion {
-  readonly by: UsageGrouping
-  /** Milliseconds since 1970; undefined for all of the log. */
-  readonly since: number | undefined
-  readonly prices: Prices
-  /** The local day of a time. @param time ISO 8601, UTC */
-  dayOf(time: string): string
-}
 
 /** Calls added up by the quarter of an hour in which they began. Look-ups and waits are none: they create nothing. */
 export class CallSums {
@@ -55,9 +47,10 @@ export class CallSums {
     addTo(this.#kinds, quarterOf(asked), told)
   }
 
-  report({ by, since, prices, dayOf }: UsageQuestion): UsageDocument {
+  /** @param since milliseconds since 1970; undefined for all of the log */
+  report(by: UsageGrouping, since: number | undefined, prices: Prices): UsageDocument {
     const merged = new Map<string, Kind>()
-    const keyOf = (call: CountedCall) => (by === 'day' ? dayOf(call.time) : (call[by] ?? null))
+    const keyOf = (call: CountedCall) => (by === 'day' ? localDay(Date.parse(call.time)) : (call[by] ?? null))
     for (const kind of this.#kinds.values()) addTo(merged, keyOf(kind.sample), kind.sample, kind)
     for (const call of this.#open.values()) addTo(merged, keyOf(call), call)
     const priced = [...merged.values()].map((kind) => ({ kind, cost: costOfKind(kind, prices) }))
@@ -88,17 +81,10 @@ function addTo(kinds: Map<string, Kind>, key: string | null, call: CountedCall, 
   else addSums(kind, sums)
 }
 
-function sampleOf({ time, command, model, error, usage, created, files: [file] }: CountedCall): CountedCall {
-  return {
-    time,
-    command,
-    exit_code: 0,
-    ...(model === undefined ? {} : { model }),
-    ...(error === undefined ? {} : { error: { ...error, message: '' } }),
-    ...(usage === undefined ? {} : { usage }),
-    ...(created === undefined ? {} : { created }),
-    files: file === undefined ? [] : [file],
-  }
+/** What prices depend on. */
+function sampleOf({ time, command, model, error, usage, created, files }: CountedCall): CountedCall {
+  const why = error && { ...error, message: '' }
+  return { time, command, exit_code: 0, model, error: why, usage, created, files: files.slice(0, 1) }
 }
 
 function isOpen({ command, usage, created }: CountedCall): boolean {
@@ -111,19 +97,8 @@ const creating: ReadonlySet<string> = new Set(
   'generate,respond,chat,image create,image edit,video generate,video remix'.split(','),
 )
 
-const none = {
-  calls: 0,
-  failed: 0,
-  maybe_billed: 0,
-  images: 0,
-  video_seconds: 0,
-  input_tokens: 0,
-  cached_tokens: 0,
-  output_tokens: 0,
-  input_image_tokens: 0,
-}
-
-type Sums = typeof none
+type Sums = ReturnType<typeof sumsOf>
+const none: Sums = { ...sumsOf({}), calls: 0 }
 const sumNames = Object.keys(none) as readonly (keyof Sums)[]
 
 /** Calls of one row that have one price, added up: a price is then looked up once, not a hundred thousand times. */
@@ -141,7 +116,7 @@ function nameOfKind(key: string | null, { model, command, error, usage, created,
   return `${key}|${model}|${command}|${error?.billed}|${tokens}|${variant}|${images === undefined}|${seconds === undefined}`
 }
 
-function sumsOf({ exit_code: code, error, created, usage }: CountedCall): Sums {
+function sumsOf({ exit_code: code = 0, error, created, usage }: Partial<CountedCall>) {
   return {
     calls: 1,
     failed: code === 0 ? 0 : 1,
