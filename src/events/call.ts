@@ -42,25 +42,23 @@ const callFields = {
   again: f.textOrNull('the line to paste that makes the call again; null where the log lacks a part of it'),
 }
 
+export type CallFile = WholeCall['files'][number]
 export type CallSummary = f.Infer<typeof call>
 export const call = f.shape('call', {
   ...callFields,
-  files: f.list('files that it wrote', f.object(fileFields)),
-})
-
-export type CallFile = f.Infer<typeof callFile>
-const callFile = f.object({
-  ...fileFields,
-  state: f.oneOf(
-    ['unchanged', 'changed', 'missing', 'unknown'],
-    'what has become of it; unknown: it cannot be read',
-  ),
+  files: f.list('files that it wrote', fileFields),
 })
 
 export type WholeCall = f.Infer<typeof wholeCall>
 const wholeCall = f.object({
   ...callFields,
-  files: f.list('files that it wrote, as they are now', callFile),
+  files: f.list('files that it wrote, as they are now', {
+    ...fileFields,
+    state: f.oneOf(
+      ['unchanged', 'changed', 'missing', 'unknown'],
+      'what has become of it; unknown: it cannot be read',
+    ),
+  }),
   arguments: f.orNull('the command line as typed', f.texts('a word')),
   request: f.anything('the body of the request; media are references'),
   reply: f.anything('what a conversation continues from: text, and the items or parts of the gateway'),

@@ -1,21 +1,18 @@
 import * as f from './fields.ts'
 
-const verdicts = ['ok', 'warning', 'failed', 'skipped'] as const
-
 export type Check = f.Infer<typeof check>
 export const check = f.shape('check', {
   name: f.text('what was checked'),
-  verdict: f.oneOf(verdicts, 'what became of it; skipped: it could not be checked, or need not be'),
+  verdict: f.oneOf(
+    ['ok', 'warning', 'failed', 'skipped'],
+    'what became of it; skipped: it could not be checked, or need not be',
+  ),
   message: f.text('what was found'),
   remedy: f.textOrNull('what to do about it'),
   exit_code: f.integerOrNull('the exit code that the failure leads to; null for a check that has not failed'),
 })
 
-export type KeyVerdict = f.Infer<typeof keyVerdict>
-const keyVerdict = f.object({
-  state: f.oneOf(['accepted', 'refused', 'unknown'], 'unknown: the gateway could not tell'),
-  message: f.text('what was found'),
-})
+export type KeyVerdict = NonNullable<ProfileKey['check']>
 
 /** The key of a profile, in `auth status`. */
 export type ProfileKey = f.Infer<typeof profileKey>
@@ -28,7 +25,10 @@ const profileKey = f.shape('profile_key', {
   base_url: f.textOrNull('the gateway that gets the key'),
   problem: f.textOrNull('why the key cannot be used'),
   warning: f.textOrNull('what else is wrong, such as a file that others can read'),
-  check: f.orNull('what the gateway says of it; null without --check', keyVerdict),
+  check: f.orNull('what the gateway says of it; null without --check', {
+    state: f.oneOf(['accepted', 'refused', 'unknown'], 'unknown: the gateway could not tell'),
+    message: f.text('what was found'),
+  }),
 })
 
 export type ChecksDocument = f.Infer<typeof checksDocument>

@@ -16,8 +16,8 @@ import { model, modelsDocument } from './model.ts'
 import * as run from './run-document.ts'
 import { jobListDocument, videoDocument, videoEvents, videosDocument } from './video.ts'
 
-/** Events of every operation and of the request core. */
-const commandEvents = {
+export type OutputEvent = f.EventsOf<typeof events>
+const events = {
   start: {
     version: f.version,
     command: f.text('the command that runs'),
@@ -32,11 +32,6 @@ const commandEvents = {
     reason: f.text('why'),
   },
   'warning-add': { message: f.text('the warning') },
-}
-
-export type OutputEvent = f.EventsOf<typeof events>
-const events = {
-  ...commandEvents,
   ...textEvents,
   ...imageEvents,
   ...videoEvents,

@@ -29,7 +29,7 @@ export type RunState = (typeof runStates)[number]
  * What a run did about an instance. `accepted`: a rejected result that is no longer rejected. `kept`: a file that is not as
  * locked, in the way, or adopted, was left alone. `skipped`: it waits for another instance, or the run ended before its turn.
  */
-export const runActions = [
+const runActions = [
   'generated',
   'restored',
   'moved',
@@ -43,9 +43,6 @@ export const runActions = [
   'skipped',
 ] as const
 export type RunAction = (typeof runActions)[number]
-
-export const runModes = ['run', 'plan', 'check', 'frozen'] as const
-export type RunMode = (typeof runModes)[number]
 
 export type StateCounts = f.Infer<typeof stateCounts>
 export const stateCounts = f.shape(
@@ -194,9 +191,10 @@ export const runEvents = {
   },
 }
 
+export type RunMode = RunDocument['mode']
 export type RunDocument = f.Infer<typeof runDocument>
 export const runDocument = f.document(['run', 'run merge', 'run pull'], {
-  mode: f.oneOf(runModes, 'what was asked for'),
+  mode: f.oneOf(['run', 'plan', 'check', 'frozen'], 'what was asked for'),
   ...place,
   sandbox: f.flag('whether the results come from the sandbox'),
   run: f.textOrNull('id of the run; null where nothing was run'),
@@ -300,9 +298,6 @@ const places = {
   sandbox: f.flag('whether the results come from the sandbox'),
 }
 
-/** Of an attempt. `again`: after a wait. `returned`: the worker was stopped, or could not send it: another one does. */
-const outcomes = ['done', 'failed', 'unknown', 'again', 'returned'] as const
-
 export type WorkerEvent = f.EventsOf<typeof workerEvents>
 export const workerEvents = {
   'worker-start': {
@@ -315,7 +310,8 @@ export const workerEvents = {
   'task-start': { ...taskFields, attempt: f.count('number of the attempt, from 1') },
   'task-end': {
     ...taskFields,
-    outcome: f.oneOf(outcomes, 'what became of it'),
+    /** `again`: after a wait. `returned`: the worker was stopped, or could not send it: another one does. */
+    outcome: f.oneOf(['done', 'failed', 'unknown', 'again', 'returned'], 'what became of it'),
     outputs: f.count('how many files were put into the store'),
     bytes: f.count('their size'),
     took_s: f.secondsOrNull('how long it took here; null where that is not known'),
