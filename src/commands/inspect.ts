@@ -30,15 +30,11 @@ export function registerInspect(command: Command, context: Context): void {
     const describe = ({ files }: InspectionDocument, _: unknown, columns: Columns) =>
       files.map((file) => inspectionReport(file, columns)).join('\n')
     const call = { context, options, gate: createGate(context) }
-    await showOperation(call, { result: 'job', describe }, async (output) => {
-      const request = {
-        paths,
-        inspect: (path: string) =>
-          path === '-' ? inspectBytes(path, standardInput(context)) : inspectAnyFile(context, path),
-        stateFolder: stateFolder(context),
-      }
-      return { kind: 'ended', ...(await inspectFiles(context, output, request)) }
-    })
+    const inspect = (path: string) =>
+      path === '-' ? inspectBytes(path, standardInput(context)) : inspectAnyFile(context, path)
+    await showOperation(call, { result: 'job', describe }, (output) =>
+      inspectFiles(context, output, paths, inspect, stateFolder(context)),
+    )
   })
 }
 

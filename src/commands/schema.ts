@@ -4,7 +4,6 @@ import { printLine } from './shared/call/print-document.ts'
 import { addShared } from './shared/options/common-options.ts'
 
 const names = ['output', 'events', 'error', 'manifest'] as const
-type SchemaName = (typeof names)[number]
 
 /** `modelgate schema [name]`: describes what the program prints for programs, and the manifest of `run`. */
 export function registerSchema(command: Command, context: Context): void {
@@ -16,13 +15,12 @@ export function registerSchema(command: Command, context: Context): void {
     .choices(names)
     .default('output')
   addShared(command, 'messages')
-  command.addArgument(name).action(async (chosen: SchemaName) => {
-    await printLine(context, JSON.stringify(await schemaCalled(chosen), undefined, 2))
+  command.addArgument(name).action(async (chosen: (typeof names)[number]) => {
+    // Loads no more than is asked for.
+    const schema =
+      chosen === 'manifest'
+        ? (await import('../pipeline/manifest/manifest-schema.ts')).manifestSchema()
+        : (await import('../events/documents.ts')).outputSchemas[chosen]
+    await printLine(context, JSON.stringify(schema, undefined, 2))
   })
-}
-
-/** Loads no more than is asked for. */
-async function schemaCalled(name: SchemaName): Promise<object> {
-  if (name === 'manifest') return (await import('../pipeline/manifest/manifest-schema.ts')).manifestSchema()
-  return (await import('../events/documents.ts')).outputSchemas[name]
 }

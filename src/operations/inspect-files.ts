@@ -6,30 +6,28 @@ import type { FileFacts } from '../files/inspect-file.ts'
 import { lineOf, type CallFacts, type CallWords } from '../files/calls/call-record.ts'
 import { openCalls } from '../files/calls/read-calls.ts'
 import { readSidecar, type StoredSidecar } from '../files/sidecar.ts'
-import { commonExit, type Listener, type OperationContext } from './operation.ts'
+import { commonExit, type Listener, type OperationContext, type Outcome } from './operation.ts'
 
-export interface InspectRequest {
-  readonly paths: readonly string[]
-  /** Inspects one of them. */
-  inspect(path: string): Promise<FileFacts>
-  readonly stateFolder: string | undefined
-}
-
-/** Inspects files one after the other, then looks up at once what has made them. */
+/** Inspects files one after the other, then looks up at once what has made them. @param inspect inspects one of them */
 export async function inspectFiles(
   context: Pick<OperationContext, 'cwd' | 'clock' | 'signal'>,
   { event }: Pick<Listener, 'event'>,
-  { paths, inspect, stateFolder }: InspectRequest,
-): Promise<{ readonly document: InspectionDocument; readonly failure: ModelgateError | undefined }> {
+  paths: readonly string[],
+  inspect: (path: string) => Promise<FileFacts>,
+  stateFolder: string | undefined,
+): Promise<Outcome<InspectionDocument>> {
   event({ type: 'start', version: outputVersion, command: 'inspect', model: null })
   const found: FileFacts[] = []
-  const errors: ReadError[] = []
+  const errors: ModelgateError[] = []
+  const failures: InspectionDocument['failures'][number][] = []
   for (const path of paths) {
     try {
       found.push(await inspect(path))
     } catch (thrown) {
       context.signal.throwIfAborted()
-      errors.push({ path, error: asModelgateError(thrown, false) })
+      const error = asModelgateError(thrown, false)
+      errors.push(error)
+      failures.push({ path, code: error.code, message: error.message })
     }
   }
   const warnings: string[] = []
@@ -45,16 +43,12 @@ export async function inspectFiles(
     files.push(file)
     event({ type: 'file-inspect', file })
   }
-  const failures = errors.map(({ path, error: { code, message } }) => ({ path, code, message }))
   for (const failure of failures) event({ type: 'file-fail', failure })
   for (const message of warnings) event({ type: 'warning-add', message })
-  return {
-    document: { version: outputVersion, command: 'inspect', files, failures, warnings },
-    failure: failureOf(errors, paths.length),
-  }
+  const document = { version: outputVersion, command: 'inspect', files, failures, warnings } as const
+  return { kind: 'ended', document, failure: failureOf(errors, paths.length) }
 }
 
-type ReadError = { readonly path: string; readonly error: ModelgateError }
 type ReadCall = CallFacts & CallWords
 
 /** A log that cannot be read is a warning: the files were inspected. */
@@ -76,12 +70,12 @@ async function findCalls(stateFolder: string | undefined, digests: ReadonlySet<s
   return found
 }
 
-function failureOf(errors: readonly ReadError[], count: number): ModelgateError | undefined {
-  const all = errors.map(({ error }) => error)
-  const [first] = all
+function failureOf(errors: readonly ModelgateError[], count: number): ModelgateError | undefined {
+  const [first] = errors
   if (first === undefined || count === 1) return first
-  const message = all.map((error) => error.message).join('\n')
-  return new ModelgateError(commonExit(all, count), 'some_failed', message, { phase: 'input', billed: 'no' })
+  const message = errors.map((error) => error.message).join('\n')
+  const facts = { phase: 'input', billed: 'no' } as const
+  return new ModelgateError(commonExit(errors, count), 'some_failed', message, facts)
 }
 
 function inspectionOf(
