@@ -5,14 +5,14 @@ import { FileError, ModelgateError } from '../../src/errors.ts'
 import type { ImageDocument } from '../../src/events/image.ts'
 import type { TextDocument } from '../../src/events/text.ts'
 import { CallBook } from '../../src/files/calls/call-book.ts'
-import { Spending } from '../../src/operations/spending.ts'
+import { createSpending } from '../../src/operations/spending.ts'
 import { fakeClock } from '../support/fake-clock.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const image = (count: number) => ({ model: 'm', count, of: 'image' }) as const
 
 const spendingOf = (limit: number, own = { created: 0 }, folder = temporaryFolder()) =>
-  new Spending({
+  createSpending({
     book: new CallBook(folder, fakeClock({ random: Math.random })),
     prices: {},
     isSandbox: false,
@@ -46,7 +46,7 @@ test('the tasks of a worker share its limit, also at the same time, whatever a g
 })
 
 /** Records in a folder of their own, and what their lines say besides id, time, kind and checksum. */
-function place(parts: Partial<ConstructorParameters<typeof Spending>[0]> = {}) {
+function place(parts: Partial<Parameters<typeof createSpending>[0]> = {}) {
   const folder = temporaryFolder()
   const warnings: string[] = []
   let chance = 0
@@ -69,7 +69,7 @@ function place(parts: Partial<ConstructorParameters<typeof Spending>[0]> = {}) {
   }
   const warn = (message: string) => warnings.push(message)
   const limits = undefined
-  const spending = new Spending({ book, prices: {}, isSandbox: false, limits, warn, ...parts })
+  const spending = createSpending({ book, prices: {}, isSandbox: false, limits, warn, ...parts })
   return { spending, book, lines, warnings }
 }
 
@@ -150,7 +150,7 @@ describe('the cost of a document', () => {
     const running = answer({ id: 'resp_1', usage: null, state: 'queued' })
     expect(await first.spending.withCost(running)).toBe(running)
     const end = { time: '', duration_ms: 0, command: 'respond', cwd: '/', exit_code: 0, files: [] }
-    await first.book.end(first.spending.takeIds(), { ...end, created: { job: 'resp_1' } })
+    await first.spending.endCall({ ...end, created: { job: 'resp_1' } })
     const second = place({ prices, book: first.book })
     const done = answer({ id: 'resp_1', usage })
     expect((await second.spending.withCost(done)).cost).toMatchObject({ amount: 4 })

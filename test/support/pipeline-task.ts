@@ -3,7 +3,7 @@ import { systemClock, type Clock } from '../../src/context.ts'
 import type { Prices } from '../../src/cost/prices.ts'
 import { JobStore } from '../../src/files/calls/job-store.ts'
 import { CallBook } from '../../src/files/calls/call-book.ts'
-import { Spending } from '../../src/operations/spending.ts'
+import { createSpending } from '../../src/operations/spending.ts'
 import type { ExecuteCall, Task } from '../../src/pipeline/execute/task.ts'
 import type { FieldValue, Instance, InputFile, Reference } from '../../src/pipeline/manifest/manifest.ts'
 import { buildRequest, creationOf, type UpstreamResult } from '../../src/pipeline/manifest/request-body.ts'
@@ -82,7 +82,7 @@ export function taskBench(
     redactor: { text: (text) => text, document: (json) => json },
     jobs: new JobStore(project.stateFolder, clock),
     newSpending() {
-      const spending = new Spending({
+      const spending = createSpending({
         book: new CallBook(join(folder, 'state'), clock),
         prices,
         isSandbox: false,

@@ -7,7 +7,7 @@ import { readQueueUrl } from '../../../src/pipeline/queue/queue-url.ts'
 import { runWorker } from '../../../src/pipeline/queue/worker/worker.ts'
 import { openFolderStore } from '../../../src/pipeline/store/shared-store.ts'
 import { CallBook } from '../../../src/files/calls/call-book.ts'
-import { Spending } from '../../../src/operations/spending.ts'
+import { createSpending } from '../../../src/operations/spending.ts'
 import { testContext } from '../../support/test-context.ts'
 import { locks } from './queue-bench.ts'
 
@@ -61,7 +61,7 @@ await runWorker({
     rescueFolder: undefined,
     newSpending() {
       const book = new CallBook(machine, systemClock)
-      return new Spending({ book, prices: {}, isSandbox: false, limits: undefined, warn() {} })
+      return createSpending({ book, prices: {}, isSandbox: false, limits: undefined, warn() {} })
     },
     gateway: {
       baseUrl: new URL(gateway),

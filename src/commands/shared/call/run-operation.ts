@@ -48,7 +48,7 @@ export async function runOperation(given: CommandCall, command: CommandRun): Pro
   const { describeRequest, operation, logged, warnings = [] } = command
   const { history, quiet } = settings
   const opened = command.opened ?? (await openGateway(given, command.streamed))
-  const { gateway, book, spending, hasSent } = opened
+  const { gateway, spending, hasSent } = opened
   try {
     if (isDryRun(options)) {
       if (options.sandbox && options.curl && !options.quiet) {
@@ -95,7 +95,7 @@ export async function runOperation(given: CommandCall, command: CommandRun): Pro
     )
     // A look-up costs nothing, so it counts only if it came to something.
     if (logged !== undefined && (hasSent() || (logged.jobs !== undefined && document !== undefined))) {
-      await addToLog({ ...given, request: logged, book, spending, began, document, thrown, reply, textFile })
+      await addToLog({ ...given, request: logged, spending, began, document, thrown, reply, textFile })
     }
     if (thrown !== undefined) throw thrown
   } finally {

@@ -9,7 +9,7 @@ import { describeInputFile, readInputFile } from '../../../files/input-file.ts'
 import { CallBook } from '../../../files/calls/call-book.ts'
 import type { ConnectionOptions, Proxies } from '../../../gateway/exchange.ts'
 import type { Gateway } from '../../../gateway/gateway.ts'
-import { Spending } from '../../../operations/spending.ts'
+import { createSpending } from '../../../operations/spending.ts'
 import { createGate, type Gate } from '../../../output/gate.ts'
 import type { Output } from '../../../output/output.ts'
 import { createProblemList, type ProblemList } from '../../../problems.ts'
@@ -77,7 +77,7 @@ export async function openGateway(
   const book = new CallBook(stateFolder(context), context.clock, (json) => gate.document(json))
   const counted = { created: 0 }
   const newSpending = () =>
-    new Spending({
+    createSpending({
       book,
       prices: settings.prices.value,
       isSandbox: options.sandbox === true,
@@ -116,7 +116,6 @@ export async function openGateway(
   }
   return {
     gateway,
-    book,
     spending,
     /** For each of several tasks, within the same limits. */
     newSpending,

@@ -38,7 +38,7 @@ export interface LoggedRequest {
   readonly jobs?: readonly string[]
 }
 
-export interface EndedCall extends CommandCall, Pick<OpenGateway, 'book' | 'spending'> {
+export interface EndedCall extends CommandCall, Pick<OpenGateway, 'spending'> {
   readonly request: LoggedRequest
   /** Milliseconds since 1970, and on the monotonic clock. */
   readonly began: { readonly at: number; readonly monotonic: number }
@@ -52,7 +52,7 @@ export interface EndedCall extends CommandCall, Pick<OpenGateway, 'book' | 'spen
 const maxMessage = 2_000
 
 export async function logCall(call: EndedCall): Promise<void> {
-  const { context, settings, request, book, spending, began, document, thrown, textFile } = call
+  const { context, settings, request, spending, began, document, thrown, textFile } = call
   // Without a home there is no place for a log.
   if (stateFolder(context) === undefined) return
   const { stdin } = context
@@ -94,7 +94,7 @@ export async function logCall(call: EndedCall): Promise<void> {
     request: body,
     reply,
   }
-  await book.end(spending.takeIds(), end, settings.history.value === 'full' ? words : undefined)
+  await spending.endCall(end, settings.history.value === 'full' ? words : undefined)
 }
 
 /** With references in place of media; what finds them is loaded only where there may be any. */
