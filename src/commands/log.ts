@@ -71,13 +71,13 @@ export function damagedLines({ damaged }: CallReader): string[] {
 async function showLog(context: Context, options: LogOptions): Promise<void> {
   const { model, ...others } = options
   const { since, grep, command } = others
-  const limit = (options.limit ?? defaultLimit) || Number.MAX_SAFE_INTEGER - 1
+  const limit = (options.limit ?? defaultLimit) || Infinity
   const start = since === undefined ? undefined : parseSince('--since', since, context.clock.now())
   const settings = await readSettings(context, others)
   const log = await openCalls(stateFolder(context))
   const filter = { since: start, grep, command, model }
   // One more than is shown: are there more?
-  const found = listCalls(log, filter, limit + 1, context.cwd)
+  const found = [...listCalls(log, filter, context.cwd).take(limit + 1)]
   const calls = found.slice(0, limit)
   const warnings = damagedLines(log)
   const document = { version: outputVersion, command: 'log', calls, warnings } as const
@@ -90,7 +90,7 @@ async function showLog(context: Context, options: LogOptions): Promise<void> {
     { quiet: settings.quiet.value, events: calls.map((call) => ({ type: 'call-list', call })) },
   )
   if (options.json || options.jsonl || settings.quiet.value || !context.stdout.isTerminal) return
-  const isFiltered = [since, grep, command, model].some((given) => given !== undefined)
+  const isFiltered = Object.values(filter).some((given) => given !== undefined)
   const { stderr } = context
   const more = Math.max(calls.length * 2, defaultLimit)
   if (found.length > calls.length) stderr.write(`There are more: modelgate log -n ${more}\n`)
@@ -139,8 +139,8 @@ export function registerLogClear(command: Command, context: Context): void {
           'modelgate log clear asks before it forgets anything, and there is no terminal to ask on.'
         throw new UsageError(problem, { code: 'not_confirmed', hint: 'Add --force.' })
       }
-      const isConfirmed = await askYesNo(context, `Forget ${calls}?`, false)
-      if (!isConfirmed) return void context.stderr.write('Nothing was forgotten.\n')
+      if (!(await askYesNo(context, `Forget ${calls}?`)))
+        return void context.stderr.write('Nothing was forgotten.\n')
     }
     const { jobs } = await openJobs(context, stateFolder(context), createGate(context)).list()
     const now = context.clock.now() / 1000

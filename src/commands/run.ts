@@ -91,7 +91,7 @@ async function runJobs(context: Context, flags: RunFlags, jobs: readonly string[
     if (!mayAsk || (creates <= maxUnconfirmed && elements === 0)) return true
     const part = elements === 0 ? '' : ` (${elements} for the elements of ${sources.join(' and ')})`
     const question = `Create ${creates} result${creates === 1 ? '' : 's'}${part}${costText(estimate)}?`
-    return await askYesNo(context, question, false)
+    return await askYesNo(context, question)
   }
   let opened: OpenGateway | undefined
   const runAll = (manifest: ManifestCall, output: Output) => {

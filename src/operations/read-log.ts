@@ -21,27 +21,25 @@ export interface LogFilter {
 /** By how much the clock may have been set back for a while, and calls of that time still hide no earlier ones. */
 const clockSlackMs = 2 * 24 * 60 * 60 * 1000
 
-/** The calls that pass the filter, the newest first, at most `limit`. @param here the working directory */
-export function listCalls(log: CallReader, filter: LogFilter, limit: number, here: string): CallSummary[] {
-  const { since = -Infinity, grep, command, model } = filter
+/** The calls that pass the filter, the newest first. @param here the working directory */
+export function* listCalls(
+  log: CallReader,
+  { since = -Infinity, grep, command, model }: LogFilter,
+  here: string,
+): Generator<CallSummary, void, undefined> {
   const text = grep?.toLowerCase()
-  const calls: CallSummary[] = []
   for (const call of log.calls()) {
-    if (calls.length >= limit) break
     const { facts } = call
     const began = Date.parse(facts.time)
     // The log is in the order in which calls ended, as long as nobody sets the clock.
-    if (endedAt(facts) < since - clockSlackMs) break
+    if (endedAt(facts) < since - clockSlackMs) return
     const isWanted =
       began >= since &&
       (command === undefined || facts.command === command || facts.command.startsWith(`${command} `)) &&
       (model === undefined || facts.model === model) &&
       (text === undefined || says(call, text))
-    if (isWanted) {
-      calls.push({ ...callFields(facts, call.words(), here), files: facts.files.map(fileFields) })
-    }
+    if (isWanted) yield { ...callFields(facts, call.words(), here), files: facts.files.map(fileFields) }
   }
-  return calls
 }
 
 /** When a call ended, in milliseconds since 1970. */

@@ -33,8 +33,8 @@ export const askSecret = (context: Context, message: string, check: CheckAnswer)
     password({ message, toggleMask: false, validate: validation(check, signal) }, streams),
   )
 
-export const askYesNo = (context: Context, message: string, present: boolean) =>
-  ask(context, ({ confirm }, streams) => confirm({ message, default: present }, streams))
+export const askYesNo = (context: Context, message: string) =>
+  ask(context, ({ confirm }, streams) => confirm({ message, default: false }, streams))
 
 export interface Choice<Value> {
   readonly value: Value

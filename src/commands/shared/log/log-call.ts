@@ -7,6 +7,7 @@ import type { Creation } from '../../../cost/creation.ts'
 import { AlreadyReported, billedOf, ModelgateError } from '../../../errors.ts'
 import type { OutputDocument } from '../../../events/documents.ts'
 import type { SavedFile, TextDocument } from '../../../events/text.ts'
+import type { SavedVideo } from '../../../events/video.ts'
 import type {
   CallEnd,
   CallWords,
@@ -162,12 +163,9 @@ function savedIn(document: OutputDocument | undefined): readonly SavedFile[] {
   return 'finish_reason' in document || 'operation' in document ? document.files : []
 }
 
-/** Of a picture or a video. */
-type MediaFacts = { format?: string } & { [Name in 'width' | 'height' | 'seconds']?: number | null }
-
 function recordedFile(cwd: string, file: SavedFile): RecordedFile {
   const { path, bytes, sha256, mime_type: type } = file
-  const { format = extensionOf(type), width, height, seconds } = file as SavedFile & MediaFacts
+  const { format = extensionOf(type), width, height, seconds } = file as SavedFile & Partial<SavedVideo>
   const measures = { width: width ?? undefined, height: height ?? undefined, seconds: seconds ?? undefined }
   return { path: resolve(cwd, path), bytes, sha256, format, ...measures }
 }

@@ -67,8 +67,8 @@ test('a secret is neither shown nor counted', async () => {
 })
 
 test.each<[string, Ask]>([
-  ['\x03', (context) => askYesNo(context, 'Go on?', true)],
-  ['\x04', (context) => askYesNo(context, 'Go on?', true)],
+  ['\x03', (context) => askYesNo(context, 'Go on?')],
+  ['\x04', (context) => askYesNo(context, 'Go on?')],
   ['\x03', (context) => askText(context, 'Go on?')],
 ])('%j ends any question', async (key, ask) => {
   const { context, until, press } = terminal()
