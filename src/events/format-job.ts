@@ -13,13 +13,8 @@ export function gatewayState(state: string, word: string | null): string | undef
     .replace(/[\ud800-\udbff]$/, '')
 }
 
-interface KnownState {
-  /** Of a video, an operation or a response. */
-  readonly state: string
-  /** The gateway's own name for it. */
-  readonly status?: string | null
-  readonly progress?: number | null
-}
+/** The state of a video, an operation or a response. */
+type KnownState = { readonly state: string } & Partial<Pick<JobSummary, 'status' | 'progress'>>
 
 /** `in_progress (45%, gateway says "rendering")`. The caller sanitises it for a terminal. */
 export function formatState({ state, status = null, progress = null }: KnownState): string {

@@ -1,20 +1,6 @@
 import { fieldLimit } from './model.ts'
 import * as f from './fields.ts'
 
-export const valueTypes = [
-  'text',
-  'word',
-  'integer',
-  'number',
-  'seconds',
-  'boolean',
-  'path',
-  'url',
-  'path or url',
-  'json',
-  'text or json',
-] as const
-
 const option = f.object({
   flag: f.text('its name, with dashes'),
   short: f.textOrNull('its short name, with a dash'),
@@ -23,7 +9,22 @@ const option = f.object({
   common: f.flag('whether it is an option of the program that means something of its own to this command'),
   value: f.orNull('null for a switch', {
     placeholder: f.text('what the help calls it'),
-    type: f.oneOf(valueTypes, 'what it is'),
+    type: f.oneOf(
+      [
+        'text',
+        'word',
+        'integer',
+        'number',
+        'seconds',
+        'boolean',
+        'path',
+        'url',
+        'path or url',
+        'json',
+        'text or json',
+      ],
+      'what it is',
+    ),
     values: f.orNull('null for any', f.texts('the words that are known')),
     closed: f.flag('whether any other word is refused, whatever the model'),
     min: f.numberOrNull('smallest number'),

@@ -6,7 +6,6 @@ export type JobKind = f.Infer<typeof kind>
 const kind = f.oneOf(['video', 'operation'], 'what the job is on the gateway')
 
 const id = f.text('id of the video or name of the operation')
-const state = f.oneOf(videoStates, 'state of the job')
 /** Those of a background response, too. */
 const jobId = f.text('id of the video or the response, or name of the operation')
 const jobKind = f.oneOf(['video', 'operation', 'response', 'image'], 'what the job is on the gateway')
@@ -118,7 +117,7 @@ export type VideoDocument = f.Infer<typeof videoDocument>
 export const videoDocument = f.plainDocument(['video generate', 'video remix', 'video status', 'wait'], {
   ...outcomeFields,
   cost,
-  state,
+  state: f.oneOf(videoStates, 'state of the job'),
 })
 
 export type AwaitedVideo = f.Infer<typeof awaitedVideo>

@@ -4,7 +4,7 @@ import { families } from '../../contract/families.ts'
 import { familyEndpoints, type Field, isList, wordsOf } from '../../contract/field.ts'
 import { knownModels } from '../../contract/known-models.ts'
 import { exitCodes } from '../../errors.ts'
-import type { HelpCommand, HelpDocument, HelpOption, valueTypes } from '../../events/help-document.ts'
+import type { HelpCommand, HelpDocument, HelpOption } from '../../events/help-document.ts'
 import { outputVersion } from '../../events/version.ts'
 import { limitOf } from '../../operations/list-models.ts'
 import { groupCommands, pathOf } from '../shared/help/command-help.ts'
@@ -119,7 +119,7 @@ function valueOf(option: Option, field: Field | undefined): HelpOption['value'] 
   }
 }
 
-type ValueType = (typeof valueTypes)[number]
+type ValueType = NonNullable<HelpOption['value']>['type']
 
 /** By the words that the help has for values. */
 const placeholderTypes: Readonly<Record<string, ValueType>> = {

@@ -17,7 +17,8 @@ export async function readLimits(
   const own = await check(() => countOf('--max-creates', maxCreates, UsageError))
   const all = await check(() => countOf(limitVariable, env[limitVariable] || undefined, ConfigError))
   const cost = await check(() => amountOf(maxCost))
-  const since = await check(() => startOf(env[sinceVariable] || undefined, now))
+  const from = env[sinceVariable]
+  const since = await check(() => (from ? parseSince(sinceVariable, from, now) : midnight(now)))
   throwIfAny()
   return { own, all, cost, since: since!, sinceText: localMinute(since!) }
 }
@@ -37,8 +38,4 @@ function amountOf(text: string | undefined) {
   if (amount !== undefined) return amount
   const problem = `must be an amount such as 2.50, not ${JSON.stringify(text.slice(0, 40))}`
   throw new UsageError(`--max-cost ${problem}; its currency is that of your prices.`)
-}
-
-function startOf(text: string | undefined, now: number): number {
-  return text === undefined ? midnight(now) : parseSince(sinceVariable, text, now)
 }
