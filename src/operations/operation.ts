@@ -3,7 +3,7 @@ import { asModelgateError, type ExitName, type ModelgateError } from '../errors.
 import type { OutputDocument, OutputEvent } from '../events/documents.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { TextReply } from '../gateway/stream-text.ts'
-import { isObject, listOf, objectOf, stringOf } from '../json.ts'
+import { listOf, objectOf, objectsOf, stringOf } from '../json.ts'
 import type { Spending } from './spending.ts'
 
 export type Body = Record<string, unknown>
@@ -97,8 +97,7 @@ export function requestIdOf(document: OutputDocument): string | undefined {
 
 /** Appends entries to a list in a body. A value that is not a list is kept, for the contract check to report. */
 export function appendEntries(body: Body, name: string, entries: readonly unknown[]): void {
-  const before = body[name] ?? []
-  body[name] = [...(Array.isArray(before) ? (before as unknown[]) : [before]), ...entries]
+  body[name] = [body[name] ?? [], entries].flat()
 }
 
 /** What the user said last in a request, whatever its endpoint. */
@@ -108,21 +107,17 @@ export function promptOf({ prompt, instances, contents, input }: Body): string |
       ? [prompt]
       : Array.isArray(instances)
         ? instances.map((instance) => objectOf(instance)['prompt'])
-        : Array.isArray(contents)
-          ? lastTexts(contents, 'parts')
-          : lastTexts(contents ?? input, 'content')
+        : lastTexts(contents ?? input)
   const found = texts.filter((text) => typeof text === 'string')
   return found.length === 0 ? undefined : found.join('\n')
 }
 
-function lastTexts(messages: unknown, inner: 'parts' | 'content'): unknown[] {
+function lastTexts(messages: unknown): unknown[] {
   if (typeof messages === 'string') return [messages]
-  const last = listOf(messages).findLast((message) => {
-    return (
-      isObject(message) && message['role'] !== 'model' && message['role'] !== 'assistant' && inner in message
-    )
-  })
-  const content = objectOf(last)[inner]
+  const contents = objectsOf(messages)
+    .filter(({ role }) => role !== 'model' && role !== 'assistant')
+    .map(({ parts, content = parts }) => content)
+  const content = contents.findLast((one) => one !== undefined)
   return typeof content === 'string'
     ? [content]
     : listOf(content).map((part) => stringOf(objectOf(part)['text']))
