@@ -75,9 +75,7 @@ export function findCall(log: CallReader, id: string | undefined): FoundCall {
 export async function describeCall({ facts, words }: FoundCall, here: string): Promise<WholeCall> {
   const said = words()
   const { arguments: line = null, request = null, reply = null } = said
-  const files = facts.files.map(async (file): Promise<CallFile> => {
-    return { ...fileFields(file), state: await stateOf(file) }
-  })
+  const files = facts.files.map(async (file) => ({ ...fileFields(file), state: await stateOf(file) }))
   return {
     ...callFields(facts, said, here),
     arguments: line,

@@ -13,7 +13,8 @@ export async function printRequest(
   { parts, ...request }: PrintableRequest,
 ): Promise<void> {
   const wire = wireRequest(gateway, request)
-  const json = parts ? undefined : await textOf(request.body)
+  const chunks = parts ? undefined : request.body?.chunks()
+  const json = chunks && Buffer.concat(await Array.fromAsync(chunks)).toString('utf8')
   // Headers of the user have their values as they are written.
   const isOwn = (name: string) => Object.hasOwn(gateway.headers ?? {}, name)
   if (options.curl) {
@@ -41,10 +42,6 @@ export async function printRequest(
 
 /** @param parts of a multipart body */
 export type PrintableRequest = GatewayRequest & { readonly parts?: readonly ImagePart[] | undefined }
-
-async function textOf(body: GatewayRequest['body']): Promise<string | undefined> {
-  return body && Buffer.concat(await Array.fromAsync(body.chunks())).toString('utf8')
-}
 
 /** A value that is written out is left to fill in. */
 function ownHeader(name: string, source: string): string {

@@ -1,7 +1,7 @@
 import type { Context } from '../../../context.ts'
 import type { OutputDocument, OutputEvent } from '../../../events/documents.ts'
 import { outputVersion } from '../../../events/version.ts'
-import { createOutput } from '../../../output/create-output.ts'
+import { createOutput, type OutputOptions } from '../../../output/create-output.ts'
 import { createGate, type Gate } from '../../../output/gate.ts'
 import { loadColours, stylesFor, type Styles } from '../../../output/screen.ts'
 import type { Columns } from '../../../output/table-cells.ts'
@@ -9,10 +9,7 @@ import { wrap } from '../../../output/line-breaks.ts'
 import { lineLimit } from '../gateway/open-gateway.ts'
 import { pathsOf } from '../../../platform.ts'
 
-interface DocumentView {
-  /** Only errors on standard error. */
-  readonly quiet?: boolean
-  readonly gate?: Gate | undefined
+interface DocumentView extends Partial<Pick<OutputOptions, 'quiet' | 'gate'>> {
   /** For `--jsonl`. */
   readonly events?: readonly OutputEvent[]
 }

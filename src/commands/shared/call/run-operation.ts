@@ -108,14 +108,13 @@ function callStart(
   gateway: Gateway,
   { command, model }: LoggedRequest,
 ): CallStart {
-  const { terminalId: terminal } = context
   return {
     command,
     cwd: workingDirectory(context),
-    ...(terminal === undefined ? {} : { terminal }),
+    terminal: context.terminalId,
     ...(sandbox ? { sandbox } : { origin: gateway.baseUrl.origin }),
-    ...(profile.level === 'default' ? {} : { profile: profile.value }),
-    ...(model === null ? {} : { model }),
+    profile: profile.level === 'default' ? undefined : profile.value,
+    model: model ?? undefined,
   }
 }
 
