@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { rescueFolder, stateFolder } from '../context/folders.ts'
+import { stateFolder } from '../context/folders.ts'
 import type { Context } from '../context.ts'
 import { asModelgateError, Interrupted, UsageError, type ModelgateError } from '../errors.ts'
 import { outputVersion } from '../events/version.ts'
@@ -79,7 +79,7 @@ async function workWith(
   places: SharedPlaces & { readonly folder: string },
   tally: Tally,
 ): Promise<Outcome<WorkerDocument>> {
-  const { context, options: flags, settings, gate } = call
+  const { context, options: flags, gate } = call
   const began = context.clock.monotonic()
   const isSandbox = flags.sandbox === true
   tally.event({ type: 'start', version: outputVersion, command: 'run worker', model: null })
@@ -94,10 +94,9 @@ async function workWith(
         server,
         store,
         shared: {
+          ...executeSettings(call),
           gateway: opened.gateway,
           newSpending: () => handingOn(opened.newSpending()),
-          ...executeSettings(settings),
-          rescueFolder: rescueFolder(context),
         },
         redactor: gate,
         isSandbox,

@@ -6,9 +6,10 @@ import type { ManifestCall } from '../pipeline/run/project.ts'
 import type { Confirmation, RunCall } from '../pipeline/run/run-state.ts'
 import { runManifest } from '../pipeline/run/run.ts'
 import { createProblemList } from '../problems.ts'
-import { executeSettings, fileOption, showRun } from './run/manifest-command.ts'
-import { defaultGrace, readRunFlags, type RunFlags } from './run/run-flags.ts'
+import { fileOption, showRun } from './run/manifest-command.ts'
+import { defaultGrace, graceOf, modeOf, shardOf, type RunFlags } from './run/run-flags.ts'
 import { addShared, collect, addExamples, showFirst } from './shared/options/common-options.ts'
+import { readLimits } from './shared/options/read-limits.ts'
 import { openGateway, startCall, type OpenGateway } from './shared/gateway/open-gateway.ts'
 import { askYesNo, canAsk } from './shared/input/questions.ts'
 
@@ -71,19 +72,23 @@ export function registerRun(command: Command, context: Context, run = runManifes
 }
 
 async function runJobs(context: Context, flags: RunFlags, jobs: readonly string[], run: typeof runManifest) {
-  const { check, throwIfAny } = createProblemList()
+  const problems = createProblemList()
+  const { check } = problems
+  const { regenerate, force, newRun, detach, yes, noInput, sandbox } = flags
+  const chosen = { jobs, regenerate, force, newRun, detach }
   const call = await check(() => startCall(context, flags))
-  const options = await check(() => readRunFlags(context, flags, jobs, call?.settings.timeout.value))
+  const mode = await check(() => modeOf(context.env, flags))
+  const limits = await check(() => readLimits(context, flags))
+  const graceS = await check(() => graceOf(flags.grace))
+  const shard = await check(() => shardOf(flags.shard))
   const queue = await check(async () => {
-    if (call === undefined || options === undefined) return undefined
-    const { queue: url } = call.settings
-    if (url.value === undefined && !flags.detach && flags.store === undefined) return undefined
+    if (problems.any) return undefined
+    if (call!.settings.queue.value === undefined && !detach && flags.store === undefined) return undefined
     const { readQueue } = await import('./run/shared-places.ts')
-    return await readQueue(call, options)
+    return await readQueue(call!, { mode: mode!, shard: shard! })
   })
-  throwIfAny()
+  problems.throwIfAny()
   const { settings } = call!
-  const { yes, noInput, sandbox } = flags
   const isAttended = canAsk(context, noInput)
   const mayAsk = !yes && !sandbox && isAttended
   // Without a terminal nobody is asked: there the budget protects.
@@ -99,19 +104,26 @@ async function runJobs(context: Context, flags: RunFlags, jobs: readonly string[
       ...manifest,
       generating: [...manifest.generating, ...(queue?.words ?? [])],
       listener: output,
-      prices: settings.prices.value,
       queue: queue?.call,
       idempotencyHonoured: settings.idempotencyHonoured.value,
       // Only when it is needed: a run that generates nothing needs neither address nor key.
       async connect() {
         // The limits of the flags are those of the run, which counts for itself.
         const { maxCreates: _, maxCost: __, ...own } = flags
-        opened = await openGateway({ ...call!, options: own }, false, output)
-        const { gateway, newSpending } = opened
-        return { gateway, newSpending, ...executeSettings(settings) }
+        return (opened = await openGateway({ ...call!, options: own }, false, output))
       },
     }
-    return run(whole, { ...options!, isAttended, confirm })
+    return run(whole, {
+      ...chosen,
+      mode: mode!,
+      shard: shard!,
+      graceS: graceS!,
+      maxCreates: limits!.own,
+      maxCost: limits!.cost,
+      timeoutS: settings.timeout.value,
+      isAttended,
+      confirm,
+    })
   }
   await showRun(call!, runAll, () => opened?.hasSent() ?? false).finally(() => opened?.close())
 }

@@ -1,6 +1,5 @@
 import { Option, type Command } from 'commander'
 import { rescueFolder } from '../../context/folders.ts'
-import type { Settings } from '../../config/settings.ts'
 import type { Context } from '../../context.ts'
 import { asModelgateError, UsageError, type ModelgateError } from '../../errors.ts'
 import type { OutputDocument } from '../../events/documents.ts'
@@ -38,30 +37,32 @@ export function readNumber(text: string, what: string): number {
   )
 }
 
-export function executeSettings({ prices, families, profile, pollInterval }: Settings) {
+/** For the execution of requests, in this process or by a worker. */
+export function executeSettings({ context, settings }: CommandCall) {
   return {
-    prices: prices.value,
-    families: families.value,
-    profile: profile.value,
-    pollIntervalS: pollInterval.value,
+    prices: settings.prices.value,
+    families: settings.families.value,
+    profile: settings.profile.value,
+    pollIntervalS: settings.pollInterval.value,
+    rescueFolder: rescueFolder(context),
   }
 }
 
 type OpenManifest = CommandCall<ManifestOptions>
 
-function manifestCall({ context, options, settings, gate }: OpenManifest): ManifestCall {
+function manifestCall(call: OpenManifest): ManifestCall {
+  const { context, gate } = call
   const { env, program } = context
-  const { file, sandbox } = options
+  const { file, sandbox } = call.options
   const same = [...(file === undefined ? [] : ['-f', file]), ...(sandbox ? ['--sandbox'] : [])]
   return {
+    ...executeSettings(call),
     context,
     env,
-    families: settings.families.value,
     redactor: gate,
     file,
     isSandbox: sandbox === true,
     next: (...words) => [program, 'run', ...words, ...same],
-    rescueFolder: rescueFolder(context),
     generating: isCiSet(env) ? ['--generate'] : [],
   }
 }
@@ -84,8 +85,8 @@ export async function showDocument<
   const document = await work.run(manifest, call)
   await printDocument(context, options, document, (_, columns) => work.result(document, columns), { gate })
   if (!options.json && !settings.quiet.value) {
-    for (const warning of document.warnings) printNote(context, `warning: ${warning}`)
-    for (const note of work.notes?.(document) ?? []) printNote(context, note)
+    const warnings = document.warnings.map((warning) => `warning: ${warning}`)
+    for (const note of [...warnings, ...(work.notes?.(document) ?? [])]) printNote(context, note)
   }
   const error = work.failure?.(document, manifest)
   if (error !== undefined) throw error

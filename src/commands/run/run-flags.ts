@@ -8,7 +8,6 @@ import type { RunOptions } from '../../pipeline/run/run-state.ts'
 import { createProblemList } from '../../problems.ts'
 import { isCiSet } from '../shared/input/questions.ts'
 import type { CommonOptions } from '../shared/options/common-options.ts'
-import { readLimits } from '../shared/options/read-limits.ts'
 import type { ManifestOptions } from './manifest-command.ts'
 
 export interface RunFlags extends ManifestOptions {
@@ -32,36 +31,8 @@ const maxGrace = 600
 
 const maxShards = 10_000
 
-/** @throws UsageError listing everything that is wrong with them */
-export async function readRunFlags(
-  context: Pick<Context, 'env' | 'clock'>,
-  flags: RunFlags,
-  jobs: readonly string[],
-  timeoutS: number | undefined,
-): Promise<Omit<RunOptions, 'confirm' | 'isAttended'>> {
-  const { check, throwIfAny } = createProblemList()
-  const mode = await check(() => modeOf(context.env, flags))
-  const limits = await check(() => readLimits(context, flags))
-  const graceS = await check(() => graceOf(flags.grace))
-  const shard = await check(() => shardOf(flags.shard))
-  throwIfAny()
-  return {
-    jobs,
-    mode: mode!,
-    regenerate: flags.regenerate ?? [],
-    force: flags.force === true,
-    newRun: flags.newRun === true,
-    maxCreates: limits!.own,
-    maxCost: limits!.cost,
-    graceS: graceS!,
-    timeoutS,
-    detach: flags.detach === true,
-    shard: shard!,
-  }
-}
-
 /** Where `CI` is set, a run generates nothing, unless it is told to: a wrong checkout must not cost money. */
-function modeOf(env: Context['env'], flags: RunFlags): RunMode {
+export function modeOf(env: Context['env'], flags: RunFlags): RunMode {
   if (flags.plan) return 'plan'
   if (flags.check) return 'check'
   if (flags.frozen) return 'frozen'
@@ -78,13 +49,13 @@ function refuse(flag: string, wanted: string, text: string): never {
   throw new UsageError(`${flag} must ${wanted}, not ${JSON.stringify(text.slice(0, 40))}.`)
 }
 
-function graceOf(text = `${defaultGrace}`): number {
+export function graceOf(text = `${defaultGrace}`): number {
   const seconds = /^\d{1,3}(\.\d{1,3})?$/.test(text.trim()) ? Number(text) : NaN
   if (seconds <= maxGrace) return seconds
   return refuse('--grace', `be a number of seconds from 0 to ${maxGrace}`, text)
 }
 
-function shardOf(text: string | undefined): RunOptions['shard'] {
+export function shardOf(text: string | undefined): RunOptions['shard'] {
   if (text === undefined) return null
   const [, index, total] = /^(\d{1,5})\/(\d{1,5})$/.exec(text.trim()) ?? []
   const shard = { index: Number(index), total: Number(total) }

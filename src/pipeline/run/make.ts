@@ -293,19 +293,17 @@ export async function takeUpReplies(run: Run): Promise<void> {
 
 /** This process makes the attempts. @throws ModelgateError (exit 2, 3) */
 export async function openLocal({ call, stop, project, options }: Run): Promise<Executor> {
-  const { context, redactor, rescueFolder, connect } = call
+  const { context, redactor } = call
   const { signal } = stop
   const { project: places } = project.manifest
-  const shared = await connect()
-  const { gateway } = shared
+  const { gateway, newSpending } = await call.connect()
   const execute: ExecuteCall = {
-    ...shared,
+    ...call,
     gateway: { ...gateway, signal },
+    newSpending,
     context: { ...context, signal },
     project: places,
-    redactor,
     jobs: openJobs(context, places.stateFolder, redactor),
-    rescueFolder,
     timeoutMs: options.timeoutS === undefined ? undefined : options.timeoutS * 1000,
   }
   return { origin: gateway.baseUrl.origin, attempt: (task) => executeTask(execute, task) }

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import type { Context, FileContext } from '../../context.ts'
-import type { ModelFamilies } from '../../contract/known-models.ts'
 import { UsageError } from '../../errors.ts'
-import type { OperationContext, Redactor } from '../../operations/operation.ts'
+import type { OperationContext } from '../../operations/operation.ts'
 import { AssertChecker, type AssertedOutput } from '../execute/check-asserts.ts'
+import type { ExecuteCall } from '../execute/task.ts'
 import { readHistory, runsFolder } from '../journal/journal.ts'
 import { takeOwnership, type Ownership } from '../journal/owner.ts'
 import { readLock, writeLock, type Lock, type LockBlock } from '../lock/lock-block.ts'
@@ -22,15 +22,15 @@ import { createInputDigests } from '../store/file-digest.ts'
 import { Replaced } from '../store/blob-store.ts'
 import { Results } from '../store/results.ts'
 
-export interface ManifestCall {
+export interface ManifestCall extends Pick<
+  ExecuteCall,
+  'redactor' | 'prices' | 'families' | 'profile' | 'pollIntervalS' | 'rescueFolder'
+> {
   readonly context: OperationContext & Pick<Context, 'processes'>
   readonly env: Readonly<Record<string, string | undefined>>
-  readonly families: ModelFamilies
-  readonly redactor: Redactor
   /** As the user named it; undefined for the nearest one upwards. */
   readonly file: string | undefined
   readonly isSandbox: boolean
-  readonly rescueFolder: string | undefined
   /** `next('pick', 'hero', '2')` is the command `modelgate run pick hero 2` for the same manifest. */
   next(...words: string[]): readonly string[]
   /** `--generate` in CI. */

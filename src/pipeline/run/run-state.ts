@@ -1,7 +1,6 @@
 import { relative } from 'node:path'
 import { amountOf, type Amount, type Money } from '../../cost/amount.ts'
 import { costBefore, type Cost } from '../../cost/estimate.ts'
-import type { Prices } from '../../cost/prices.ts'
 import { ModelgateError } from '../../errors.ts'
 import type { OutputEvent } from '../../events/documents.ts'
 import type { RunAction, RunDocument, RunMode } from '../../events/run-document.ts'
@@ -27,14 +26,11 @@ import { keepLock, type LockKeeper, type ManifestCall, type OpenProject } from '
 
 export interface RunCall extends ManifestCall {
   readonly listener: Pick<Listener, 'event' | 'flush'>
-  readonly prices: Prices
   /** Whether the gateway honours `Idempotency-Key`: then a request of unknown outcome is simply sent again. */
   readonly idempotencyHonoured: boolean
   readonly queue: QueueCall | undefined
   /** Called once, and only where something is to be sent. @throws ModelgateError (exit 2, 3) */
-  connect(): Promise<
-    Omit<ExecuteCall, 'context' | 'project' | 'redactor' | 'jobs' | 'timeoutMs' | 'rescueFolder'>
-  >
+  connect(): Promise<Pick<ExecuteCall, 'gateway' | 'newSpending'>>
 }
 
 export interface OpenQueue {
@@ -51,15 +47,15 @@ export interface QueueCall {
 export interface RunOptions {
   readonly jobs: readonly string[]
   readonly mode: RunMode
-  readonly regenerate: readonly string[]
-  readonly force: boolean
-  readonly newRun: boolean
+  readonly regenerate?: readonly string[] | undefined
+  readonly force?: boolean | undefined
+  readonly newRun?: boolean | undefined
   /** Goes before the budget of the manifest. */
-  readonly maxCreates: number | undefined
-  readonly maxCost: Amount | undefined
+  readonly maxCreates?: number | undefined
+  readonly maxCost?: Amount | undefined
   readonly graceS: number
-  readonly timeoutS: number | undefined
-  readonly detach: boolean
+  readonly timeoutS?: number | undefined
+  readonly detach?: boolean | undefined
   readonly shard: Shard | null
   /** Somebody can be asked, or has agreed beforehand. */
   readonly isAttended: boolean

@@ -62,7 +62,7 @@ async function beginRun(
   queue: OpenQueue | undefined,
 ): Promise<Run> {
   const { history, manifest } = opened
-  const { regenerate: names, force } = options
+  const { regenerate: names = [], force = false } = options
   const project = opened.with({
     inQueue: await keysInQueue(call, opened, queue),
     queue: queue?.server.identity ?? null,

@@ -22,15 +22,15 @@ async function optionsOf(line: string, overrides?: TestOverrides): Promise<RunOp
 const usual = {
   jobs: [],
   mode: 'run',
-  regenerate: [],
-  force: false,
-  newRun: false,
+  regenerate: undefined,
+  force: undefined,
+  newRun: undefined,
   maxCreates: undefined,
   maxCost: undefined,
   graceS: 5,
   timeoutS: undefined,
   shard: null,
-  detach: false,
+  detach: undefined,
 }
 
 test.each<[string, Partial<RunOptions>]>([

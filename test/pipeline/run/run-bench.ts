@@ -24,14 +24,7 @@ interface BenchOptions {
 const plain: RunOptions = {
   jobs: [],
   mode: 'run',
-  regenerate: [],
-  force: false,
-  newRun: false,
-  maxCreates: undefined,
-  maxCost: undefined,
   graceS: 5,
-  timeoutS: undefined,
-  detach: false,
   shard: null,
   isAttended: true,
   confirm: () => Promise.resolve(true),
@@ -48,6 +41,9 @@ export async function runBench(files: Readonly<Record<string, string>>, options:
     context: tasks.context,
     env: {},
     families: {},
+    prices,
+    profile: 'default',
+    pollIntervalS: undefined,
     redactor: tasks.shared.redactor,
     file: undefined,
     isSandbox: false,
@@ -60,10 +56,9 @@ export async function runBench(files: Readonly<Record<string, string>>, options:
     const runCall: RunCall = {
       ...call,
       listener: { event: (event) => void events.push(event), async flush() {} },
-      prices,
       idempotencyHonoured,
       queue: undefined,
-      connect: () => Promise.resolve({ ...tasks.shared, prices }),
+      connect: () => Promise.resolve(tasks.shared),
       ...changes,
     }
     const account = accountOf(await runManifest(runCall, { ...plain, ...words }))
