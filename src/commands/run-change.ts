@@ -1,18 +1,13 @@
 import type { Command } from 'commander'
 import type { Context } from '../context.ts'
+import { UsageError } from '../errors.ts'
 import type { RunChangeDocument, RunCleanDocument, RunRestoreDocument } from '../events/run-document.ts'
 import { gap, linesText, oneLine, padded, tabbedText, type Columns } from '../output/table-cells.ts'
 import { adoptJobs, pickCandidate, restoreVersion } from '../pipeline/changes/change-outputs.ts'
 import { cleanProject } from '../pipeline/changes/clean.ts'
 import type { ManifestCall } from '../pipeline/run/project.ts'
 import { byteText, counted } from '../quantities.ts'
-import {
-  pathLines,
-  readNumber,
-  showDocument,
-  takeManifest,
-  type ManifestOptions,
-} from './run/manifest-command.ts'
+import { pathLines, showDocument, takeManifest, type ManifestOptions } from './run/manifest-command.ts'
 import { addExamples } from './shared/options/common-options.ts'
 
 export function registerRunAdopt(command: Command, context: Context, adopt = adoptJobs): void {
@@ -24,14 +19,8 @@ export function registerRunAdopt(command: Command, context: Context, adopt = ado
     '<job...>',
     'jobs whose present files become the locked outputs; "*" and "?" are wildcards',
   )
-  takeManifest(command)
-  command.action(async (jobs: string[], options: ManifestOptions) =>
-    showChange(
-      context,
-      options,
-      (call) => adopt(call, jobs),
-      ({ instance }) => `${instance}: locked`,
-    ),
+  takeManifest(command).action(async (jobs: string[], options: ManifestOptions) =>
+    showChange(context, options, (call) => adopt(call, jobs)),
   )
 }
 
@@ -42,17 +31,18 @@ export function registerRunPick(command: Command, context: Context, pick = pickC
   ])
   command
     .argument('<job>', 'a job, or an instance such as photos[shoe]')
-    .argument('<number>', 'number of the candidate, from 1')
-  takeManifest(command)
-  command.action(async (job: string, number: string, options: ManifestOptions) => {
-    const variant = readNumber(number, 'candidate')
-    await showChange(
-      context,
-      options,
-      (call) => pick(call, job, variant),
-      ({ instance }) => `${instance}: candidate ${variant} is the output`,
-    )
-  })
+    .argument('<number>', 'number of the candidate, from 1', numberOf('candidate'))
+  takeManifest(command).action(async (job: string, number: number, options: ManifestOptions) =>
+    showChange(context, options, (call) => pick(call, job, number)),
+  )
+}
+
+function numberOf(what: string) {
+  return (text: string): number => {
+    if (/^[1-9]\d{0,3}$/.test(text)) return Number(text)
+    const given = JSON.stringify(text.slice(0, 40))
+    throw new UsageError(`The number of the ${what} must be a whole number from 1, not ${given}.`)
+  }
 }
 
 /** Shows what was locked: the paths of the files, and on standard error a line for each instance. */
@@ -60,13 +50,16 @@ async function showChange(
   context: Context,
   options: ManifestOptions,
   change: (call: ManifestCall) => Promise<RunChangeDocument>,
-  describe: (instance: RunChangeDocument['instances'][number]) => string,
 ): Promise<void> {
   await showDocument(context, options, {
     run: change,
     result: ({ instances }) => pathLines(instances.flatMap(({ files }) => files)),
-    notes: ({ instances }) =>
-      instances.length === 0 ? ['Nothing to change: it is already locked.'] : instances.map(describe),
+    notes({ command, instances }) {
+      if (instances.length === 0) return ['Nothing to change: it is already locked.']
+      return instances.map(({ instance, variant }) =>
+        command === 'run pick' ? `${instance}: candidate ${variant} is the output` : `${instance}: locked`,
+      )
+    },
   })
 }
 
@@ -77,16 +70,14 @@ export function registerRunRestore(command: Command, context: Context, restore =
   ])
   command
     .argument('<job>', 'a job, or an instance such as photos[shoe]')
-    .argument('[number]', 'number of the file in the list; without it they are listed')
-  takeManifest(command)
-  command.action(async (job: string, number: string | undefined, options: ManifestOptions) => {
-    const chosen = number === undefined ? undefined : readNumber(number, 'file')
-    await showDocument(context, options, {
-      run: (call) => restore(call, job, chosen),
+    .argument('[number]', 'number of the file in the list; without it they are listed', numberOf('file'))
+  takeManifest(command).action(async (job: string, number: number | undefined, options: ManifestOptions) =>
+    showDocument(context, options, {
+      run: (call) => restore(call, job, number),
       result: versionLines,
       notes: (document) => [restoredText(document)],
-    })
-  })
+    }),
+  )
 }
 
 /** The path of what was restored; else a line for each: for scripts number, time, path, bytes and digest, with tabs. */
@@ -117,8 +108,7 @@ export function registerRunClean(command: Command, context: Context, clean = cle
   command
     .option('--yes', 'remove the files; without this flag they are only listed')
     .option('--outputs', 'also outputs of instances that the manifest no longer has')
-  takeManifest(command)
-  command.action(async (options: ManifestOptions & { yes?: true; outputs?: true }) =>
+  takeManifest(command).action(async (options: ManifestOptions & { yes?: true; outputs?: true }) =>
     showDocument(context, options, {
       run: (call) => clean(call, { isRemoving: options.yes === true, outputs: options.outputs === true }),
       result: itemLines,

@@ -17,8 +17,8 @@ export function registerRunMerge(command: Command, context: Context, merge = fun
   command
     .argument('[folder...]', 'the folders of the parts, such as .modelgate/parts/2-of-5')
     .option('--resolve', 'resolve the conflict markers in the lock, and keep what is up to date')
-  takeManifest(command, 'jsonl githubOutput')
-  command.action(async (folders: string[], options: ManifestOptions & { resolve?: true }) => {
+  type Flags = ManifestOptions & { resolve?: true }
+  takeManifest(command, 'jsonl githubOutput').action(async (folders: string[], options: Flags) => {
     const { resolve } = options
     if (resolve && folders.length > 0) throw new UsageError('Give either folders or --resolve, not both.')
     if (!resolve && folders.length === 0) {

@@ -35,8 +35,7 @@ export function registerRunReport(command: Command, context: Context, write = wr
     )
   takeManifest(command, 'output force', {
     output: 'the file; for several formats a folder, such as reports/ (report.html)',
-  })
-  command.action(async (jobs: string[], options: ReportFlags) => {
+  }).action(async (jobs: string[], options: ReportFlags) => {
     const files = reportFiles(options)
     await showDocument(context, options, {
       run: (manifest, { settings }) =>

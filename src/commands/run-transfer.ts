@@ -26,15 +26,15 @@ export function registerRunPush(command: Command, context: Context, push = pushO
     ['modelgate run push --to /srv/assets', 'a folder that a web server may serve'],
   ])
   command.requiredOption('--to <place>', 'a folder, or s3://bucket/prefix')
-  takeManifest(command, 'caFile allowHttp', meanings)
-  command.action(async (options: ManifestOptions & { to: string }) =>
-    showDocument(context, options, {
-      run: async (manifest, call) =>
-        push(manifest, await openSharedStore(context, options.to, await storeNetwork(call))),
-      result: ({ files }) => pathLines(files.filter(({ state }) => state === 'new')),
-      notes: (document) => [sumText(document)],
-      failure: (document, manifest) => missingError(document, manifest.next('--plan')),
-    }),
+  takeManifest(command, 'caFile allowHttp', meanings).action(
+    async (options: ManifestOptions & { to: string }) =>
+      showDocument(context, options, {
+        run: async (manifest, call) =>
+          push(manifest, await openSharedStore(context, options.to, await storeNetwork(call))),
+        result: ({ files }) => pathLines(files.filter(({ state }) => state === 'new')),
+        notes: (document) => [sumText(document)],
+        failure: (document, manifest) => missingError(document, manifest.next('--plan')),
+      }),
   )
 }
 
@@ -65,8 +65,8 @@ export function registerRunPull(command: Command, context: Context, pull = pullO
     ['modelgate run pull --from https://assets.example/shop', 'where run push has put them'],
   ])
   command.requiredOption('--from <place>', 'a folder, s3://bucket/prefix, or the address of a web server')
-  takeManifest(command, 'jsonl githubOutput caFile allowHttp', meanings)
-  command.action(async (options: ManifestOptions & { from: string }) => {
+  const shared = 'jsonl githubOutput caFile allowHttp'
+  takeManifest(command, shared, meanings).action(async (options: ManifestOptions & { from: string }) => {
     const call = await startCall(context, options)
     await showRun(call, async (manifest, output) => {
       output.event({ type: 'start', version: outputVersion, command: 'run pull', model: null })

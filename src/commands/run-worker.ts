@@ -117,12 +117,11 @@ async function workWith(
         took_s: Math.round(context.clock.monotonic() - began) / 1000,
         warnings: tally.warnings,
       }
-      if (reason === undefined) return { kind: 'ended', document }
-      const error = tally.describe(reason)
+      const error = reason === undefined ? undefined : tally.describe(reason)
       // After a signal the worker has done all that it was to do.
-      return error instanceof Interrupted
-        ? { kind: 'ended', document, failure: error }
-        : { kind: 'failed', error, document }
+      if (error === undefined || error instanceof Interrupted)
+        return { kind: 'ended', document, failure: error }
+      return { kind: 'failed', error, document }
     } finally {
       await server.close()
     }

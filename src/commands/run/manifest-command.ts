@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import { rescueFolder } from '../../context/folders.ts'
 import type { Context } from '../../context.ts'
-import { asModelgateError, UsageError, type ModelgateError } from '../../errors.ts'
+import { asModelgateError, type ModelgateError } from '../../errors.ts'
 import type { OutputDocument } from '../../events/documents.ts'
 import type { RunDocument } from '../../events/run-document.ts'
 import type { Outcome } from '../../operations/operation.ts'
@@ -28,13 +28,7 @@ export const fileOption = (
 export function takeManifest(command: Command, more = '', meanings: Readonly<Record<string, string>> = {}) {
   command.addOption(fileOption())
   addShared(command, `json sandbox profile messages ${more}`.trimEnd(), meanings)
-}
-
-export function readNumber(text: string, what: string): number {
-  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text)
-  throw new UsageError(
-    `The number of the ${what} must be a whole number from 1, not ${JSON.stringify(text.slice(0, 40))}.`,
-  )
+  return command
 }
 
 /** For the execution of requests, in this process or by a worker. */

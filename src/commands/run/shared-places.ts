@@ -1,6 +1,6 @@
 import type { Settings } from '../../config/settings.ts'
 import { UsageError } from '../../errors.ts'
-import { passwordsOf, readQueueUrl, type QueueUrl } from '../../pipeline/queue/queue-url.ts'
+import { passwordsOf, readQueueUrl } from '../../pipeline/queue/queue-url.ts'
 import type { OpenQueue, QueueCall, RunOptions } from '../../pipeline/run/run-state.ts'
 import { openSharedStore } from '../../pipeline/store/shared-store.ts'
 import type { StoreNetwork } from '../../pipeline/store/store-request.ts'
@@ -13,26 +13,20 @@ import {
 } from '../shared/gateway/open-gateway.ts'
 import type { RunFlags } from './run-flags.ts'
 
-export interface SharedPlaces {
-  readonly queue: QueueUrl
-  /** A folder, or `s3://bucket/prefix`. */
-  readonly store: string
-}
+export type SharedPlaces = Awaited<ReturnType<typeof readShared>>
 
 /** @throws UsageError with everything that is missing or wrong */
-export async function readShared({ queue, store }: Settings): Promise<SharedPlaces> {
-  const { check, throwIfAny } = createProblemList()
+export async function readShared({ queue, store }: Settings) {
+  const { add, check, throwIfAny } = createProblemList()
   const url = await check(() => {
     if (queue.value !== undefined) return readQueueUrl(queue.value)
     throw new UsageError('No queue was given: pass --queue, or set MODELGATE_QUEUE.')
   })
-  await check(() => {
-    if (store.value !== undefined) return
-    throw new UsageError('No store was given: pass --store, or set MODELGATE_STORE.', {
-      code: 'store_missing',
-      hint: 'It is a folder on a disk that all of them have, or s3://bucket/prefix.',
-    })
-  })
+  if (store.value === undefined) {
+    const hint = 'It is a folder on a disk that all of them have, or s3://bucket/prefix.'
+    const message = 'No store was given: pass --store, or set MODELGATE_STORE.'
+    add(new UsageError(message, { code: 'store_missing', hint }))
+  }
   throwIfAny()
   return { queue: url!, store: store.value! }
 }
@@ -74,7 +68,8 @@ export async function readQueue(
   }
   const { queue, store, sandbox } = flags
   // What only looks at how things stand needs no store, and opens nothing.
-  const { shown } = isMaking ? (await readShared(settings)).queue : readQueueUrl(settings.queue.value)
+  const shared = isMaking ? await readShared(settings) : undefined
+  const { shown } = shared?.queue ?? readQueueUrl(settings.queue.value)
   const worker = [context.program, 'run', 'worker', '--queue', shown, '--store', settings.store.value ?? '']
   return {
     words: [
@@ -84,12 +79,10 @@ export async function readQueue(
     call: {
       worker: sandbox ? [...worker, '--sandbox'] : worker,
       async open() {
-        const gateway = sandbox ? sandboxAddress : await configuredBaseUrl(settings)
-        return await openShared(call, await readShared(settings), gateway)
+        // The address of a sandbox is another one each time.
+        const gateway = sandbox ? new URL('http://sandbox.invalid') : await configuredBaseUrl(settings)
+        return await openShared(call, shared!, gateway)
       },
     } satisfies QueueCall,
   }
 }
-
-/** The address of a sandbox is another one each time. */
-const sandboxAddress = new URL('http://sandbox.invalid')
