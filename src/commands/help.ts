@@ -16,7 +16,8 @@ import { writeHelp } from '../output/help-page.ts'
 import { wrap } from '../output/line-breaks.ts'
 
 export function registerHelp(command: Command, context: Context, load: LoadCommand): void {
-  const names = [...new Set(namesIn(command.parent!))]
+  const program = command.parent!
+  const names = [...new Set(namesIn(program))]
   const topic = command.createArgument('[topic]', `a command, or ${Object.keys(topics).join(', ')}`)
   addExamples(command, [
     ['modelgate help video status', 'a command'],
@@ -36,12 +37,13 @@ export function registerHelp(command: Command, context: Context, load: LoadComma
       const pages = `The pages of the documentation: ${docsPlace()}`
       return writeHelp(context, `${formatTopic(topicOfName, columns)}\n${wrap(pages, columns)}\n`)
     }
-    const words = [name, ownName].filter((word) => word !== undefined)
-    const found = await findCommand(command, words, load)
+    const found = await findCommand(
+      program,
+      [name, ownName].filter((word) => word !== undefined),
+      load,
+    )
     if (json) {
-      const program = command.parent!
-      const unloaded = found === program ? program.commands.filter((other) => other !== command) : []
-      for (const other of unloaded) await load(other)
+      for (const other of found === program ? program.commands : []) await load(other)
       const { helpDocument } = await import('./help/help-tree.ts')
       context.stdout.write(`${JSON.stringify(helpDocument(program, found), undefined, 2)}\n`)
       return await context.stdout.drain()
@@ -51,13 +53,12 @@ export function registerHelp(command: Command, context: Context, load: LoadComma
   })
 }
 
-async function findCommand(help: Command, words: readonly string[], load: LoadCommand): Promise<Command> {
-  const program = help.parent!
+async function findCommand(program: Command, words: readonly string[], load: LoadCommand): Promise<Command> {
   let found = program
-  for (const word of words) {
+  for (const [at, word] of words.entries()) {
     const next = found.commands.find((candidate) => candidate.name() === word)
-    if (next === undefined) throw unknownTopic(found === program ? [] : [found.name()], word, namesIn(found))
-    if (found === program && next !== help) await load(next)
+    if (next === undefined) throw unknownTopic(words.slice(0, at), word, namesIn(found))
+    if (at === 0) await load(next)
     found = next
   }
   return found

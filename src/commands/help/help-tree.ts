@@ -44,8 +44,7 @@ function withDescendants(command: Command): Command[] {
 
 function describeCommand(program: Command, command: Command): HelpCommand {
   const name = nameOf(command)
-  const help = command.createHelp()
-  const options = help.visibleOptions(command).filter(isListed)
+  const options = command.options.filter(({ long, hidden }) => long !== '--version' && !hidden)
   const group = groupCommands(program).find(({ commands }) => commands.includes(command))
   return {
     name,
@@ -65,8 +64,6 @@ function describeCommand(program: Command, command: Command): HelpCommand {
     examples: examplesOf(command).map(([line, about]) => ({ line, about: about ?? null })),
   }
 }
-
-const isListed = ({ long }: Option) => long !== '--help' && long !== '--version'
 
 const flagOf = ({ long }: Option) => long!
 

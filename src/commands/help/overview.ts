@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { groupCommands } from '../shared/help/command-help.ts'
 import { wrap } from '../../output/line-breaks.ts'
-import { formatRows, headingLine } from '../../output/help-page.ts'
+import { formatRows, headingLine, type HelpRow } from '../../output/help-page.ts'
 
 const steps = [
   ['modelgate respond --sandbox "hello"', 'try it: no gateway, no key, no cost'],
@@ -10,26 +10,24 @@ const steps = [
 ] as const
 
 export function overview(program: Command, columns: number): string {
-  const all = groupCommands(program)
-  const making = all.filter(({ heading }) => heading.startsWith('Make'))
-  const rows = making.flatMap(({ commands }) =>
-    commands.map((command) => [command.name(), command.description()] as const),
+  const { making = [], others = [] } = Object.groupBy(groupCommands(program), ({ heading }) =>
+    heading.startsWith('Make') ? 'making' : 'others',
+  )
+  const makers = making.flatMap(({ commands }) =>
+    commands.map((command): HelpRow => [command.name(), command.description()]),
   )
   // One line each would be more than a screen.
-  const others = all
-    .filter((group) => !making.includes(group))
-    .map(({ heading, commands }) => [heading, commands.map((command) => command.name()).join(', ')] as const)
+  const rest = others.map(({ heading, commands }): HelpRow => [
+    heading,
+    commands.map((command) => command.name()).join(', '),
+  ])
+  const block = (heading: string, rows: readonly HelpRow[]) =>
+    `${headingLine(heading, columns)}\n${formatRows(rows, columns)}\n`
   return `${wrap(program.description(), columns)}
 
-${headingLine('First steps:', columns)}
-${formatRows(steps, columns)}
-
-${headingLine('Make text, images and videos:', columns)}
-${formatRows(rows, columns)}
-
-${headingLine('And:', columns)}
-${formatRows(others, columns)}
-
+${block('First steps:', steps)}
+${block('Make text, images and videos:', makers)}
+${block('And:', rest)}
 ${wrap('Each with its flags: modelgate COMMAND --help. All: modelgate --help', columns)}
 ${wrap(`Topics: modelgate help exit-codes, environment, formatting, money, sandbox, pipelines`, columns)}
 `

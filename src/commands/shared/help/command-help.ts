@@ -63,16 +63,14 @@ function optionsOf(command: Command, help: Help, showsAll: boolean) {
   const common = all.filter(isShared)
   const own = all.filter((option) => !last.includes(option) && !isShared(option))
   const isFew = common.length < few
-  const first = shownFirst(command)?.split(' ')
-  const placeOf = ({ long }: Option) => first?.indexOf(long?.slice(2) ?? '') ?? 0
+  const named = shownFirst(command)?.split(' ')
+  const first = named?.flatMap((name) => own.find(({ long }) => long === `--${name}`) ?? []) ?? own
   const isUsual = (option: Option) =>
     isShared(option)
       ? headingOf(option) === usualHeading || (isFew && !isHarmless(option))
-      : isFew || last.includes(option) || placeOf(option) !== -1
-  const sooner = own.filter((option) => placeOf(option) !== -1)
-  const later = own.filter((option) => placeOf(option) === -1)
-  const ordered = [...common, ...sooner.toSorted((a, b) => placeOf(a) - placeOf(b)), ...later, ...last]
-  const shown = ordered.filter((option) => showsAll || isUsual(option))
+      : isFew || last.includes(option) || first.includes(option)
+  const ordered = new Set([...common, ...first, ...own, ...last])
+  const shown = [...ordered].filter((option) => showsAll || isUsual(option))
   return { groups: help.groupItems([...last, ...own], shown, headingOf), areSome: shown.length < all.length }
 }
 
