@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { stateFolder } from '../context/folders.ts'
 import type { Context } from '../context.ts'
-import { asModelgateError, Interrupted, UsageError, type ModelgateError } from '../errors.ts'
+import { asModelgateError, Interrupted, UsageError } from '../errors.ts'
 import { outputVersion } from '../events/version.ts'
 import type { OutputEvent } from '../events/documents.ts'
 import type { WorkerDocument } from '../events/run-document.ts'
@@ -17,7 +17,7 @@ import { executeSettings } from './run/manifest-command.ts'
 import { openShared, readShared, type SharedPlaces } from './run/shared-places.ts'
 import { defaultGrace, readWorkerFlags, type WorkerFlags } from './run/run-flags.ts'
 import { showOperation } from './shared/call/run-operation.ts'
-import { openGateway, startCall, type CommandCall } from './shared/gateway/open-gateway.ts'
+import { openGateway, startCall, type CommandCall, type OpenGateway } from './shared/gateway/open-gateway.ts'
 import { addShared, addExamples } from './shared/options/common-options.ts'
 import { readLimits } from './shared/options/read-limits.ts'
 
@@ -60,73 +60,75 @@ async function workOn(context: Context, flags: WorkerFlags): Promise<void> {
       hint: 'Set MODELGATE_STATE_DIR.',
     })
   }
-  const places = { ...shared!, folder: join(folder, 'workers') }
-  let tally: Tally | undefined
-  const view = { own: workerRenderer, hasSent: () => tally!.hasSent() }
-  await showOperation(call!, view, async (output) => {
-    tally = createTally(output, flags.debug === true)
-    try {
-      return await workWith(call!, options!, places, tally)
-    } catch (thrown) {
-      return { kind: 'failed', error: tally.describe(thrown), document: undefined }
+  let opened: OpenGateway | undefined
+  const hasSent = () => opened?.hasSent() ?? false
+  const work = async (output: Output): Promise<Outcome<WorkerDocument>> => {
+    const tally = createTally(output)
+    /** What an error says of the request that it refused is not all that the worker has made. */
+    const errorOf = (thrown: unknown) => {
+      const error = asModelgateError(thrown, flags.debug === true)
+      const { billed = 'no' } = error.facts
+      return error.amend({ billed: tally.counts.created > 0 ? 'yes' : hasSent() ? 'maybe' : billed })
     }
-  })
-}
-
-async function workWith(
-  call: CommandCall<WorkerFlags>,
-  options: WorkerOptions,
-  places: SharedPlaces & { readonly folder: string },
-  tally: Tally,
-): Promise<Outcome<WorkerDocument>> {
-  const { context, options: flags, gate } = call
-  const began = context.clock.monotonic()
-  const isSandbox = flags.sandbox === true
-  tally.event({ type: 'start', version: outputVersion, command: 'run worker', model: null })
-  const opened = await openGateway(call, false, tally)
-  try {
-    const { server, store } = await openShared(call, places, opened.gateway.baseUrl)
     try {
-      const facts = { worker: '', queue: places.queue.shown, store: store.shown, sandbox: isSandbox }
-      const { runWorker } = await import('../pipeline/queue/worker/worker.ts')
-      const reason = await runWorker({
-        context,
-        server,
-        store,
-        shared: {
-          ...executeSettings(call),
-          gateway: opened.gateway,
-          newSpending: () => handingOn(opened.newSpending()),
-        },
-        redactor: gate,
-        isSandbox,
-        folder: join(places.folder, server.identity.replaceAll(/[^\w-]/g, '_')),
-        options,
-        listener: tally,
-        onStart(name) {
-          facts.worker = name
-          const own = lanes.map((lane) => ({ lane, concurrency: options.places[lane] }))
-          tally.event({ type: 'worker-start', ...facts, lanes: own, rate: flags.rate?.trim() ?? null })
-        },
-      })
-      const document: WorkerDocument = {
-        version: outputVersion,
-        command: 'run worker',
-        ...facts,
-        ...tally.counts,
-        took_s: Math.round(context.clock.monotonic() - began) / 1000,
-        warnings: tally.warnings,
-      }
-      const error = reason === undefined ? undefined : tally.describe(reason)
+      tally.event({ type: 'start', version: outputVersion, command: 'run worker', model: null })
+      opened = await openGateway(call!, false, tally)
+      const places = { ...shared!, folder: join(folder, 'workers') }
+      const { document, reason } = await workWith(call!, options!, places, opened, tally)
+      const error = reason === undefined ? undefined : errorOf(reason)
       // After a signal the worker has done all that it was to do.
       if (error === undefined || error instanceof Interrupted)
         return { kind: 'ended', document, failure: error }
       return { kind: 'failed', error, document }
-    } finally {
-      await server.close()
+    } catch (thrown) {
+      return { kind: 'failed', error: errorOf(thrown), document: undefined }
     }
+  }
+  await showOperation(call!, { own: workerRenderer, hasSent }, work).finally(() => opened?.close())
+}
+
+/** @returns the reason of its end, beside a document of what it has done */
+async function workWith(
+  call: CommandCall<WorkerFlags>,
+  options: WorkerOptions,
+  places: SharedPlaces & { readonly folder: string },
+  { gateway, newSpending }: OpenGateway,
+  tally: Tally,
+) {
+  const { context, options: flags, gate } = call
+  const began = context.clock.monotonic()
+  const isSandbox = flags.sandbox === true
+  const { server, store } = await openShared(call, places, gateway.baseUrl)
+  try {
+    const facts = { worker: '', queue: places.queue.shown, store: store.shown, sandbox: isSandbox }
+    const { runWorker } = await import('../pipeline/queue/worker/worker.ts')
+    const reason = await runWorker({
+      context,
+      server,
+      store,
+      shared: { ...executeSettings(call), gateway, newSpending: () => handingOn(newSpending()) },
+      redactor: gate,
+      isSandbox,
+      folder: join(places.folder, server.identity.replaceAll(/[^\w-]/g, '_')),
+      options,
+      listener: tally,
+      onStart(name) {
+        facts.worker = name
+        const own = lanes.map((lane) => ({ lane, concurrency: options.places[lane] }))
+        tally.event({ type: 'worker-start', ...facts, lanes: own, rate: flags.rate?.trim() ?? null })
+      },
+    })
+    const document: WorkerDocument = {
+      version: outputVersion,
+      command: 'run worker',
+      ...facts,
+      ...tally.counts,
+      took_s: Math.round(context.clock.monotonic() - began) / 1000,
+      warnings: tally.warnings,
+    }
+    return { document, reason }
   } finally {
-    await opened.close()
+    await server.close()
   }
 }
 
@@ -144,16 +146,13 @@ function handingOn(spending: Spending): Pick<Spending, 'admit' | 'withCost'> {
 type Tally = ReturnType<typeof createTally>
 
 /** Counts what the worker has made, as it reports it. */
-function createTally(output: Output, isDebug: boolean) {
+function createTally(output: Output) {
   const counts = { done: 0, failed: 0, unknown: 0, created: 0 }
   const warnings: string[] = []
-  let sent = 0
   return {
     counts,
     warnings,
-    hasSent: () => sent > 0,
     event(event: OutputEvent): void {
-      if (event.type === 'task-start') sent++
       if (event.type === 'warning-add' && warnings.length < maxWarnings) warnings.push(event.message)
       if (event.type === 'task-end' && event.outcome in counts) {
         counts[event.outcome as 'done' | 'failed' | 'unknown']++
@@ -162,12 +161,6 @@ function createTally(output: Output, isDebug: boolean) {
       output.event(event)
       // What cannot be written is told at the end: what is being paid for goes on.
       output.flush().catch(() => {})
-    },
-    /** What an error says of the request that it refused is not all that the worker has made. */
-    describe(thrown: unknown): ModelgateError {
-      const error = asModelgateError(thrown, isDebug)
-      const { billed = 'no' } = error.facts
-      return error.amend({ billed: counts.created > 0 ? 'yes' : sent > 0 ? 'maybe' : billed })
     },
   }
 }
