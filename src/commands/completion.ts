@@ -11,8 +11,6 @@ const scripts = {
   powershell: 'modelgate.ps1',
 } as const
 
-export type Shell = keyof typeof scripts
-
 const powershell = `
 PowerShell:
   > modelgate completion powershell |
@@ -29,5 +27,7 @@ export function registerCompletion(command: Command, context: Context): void {
   command
     .addArgument(shell.choices(Object.keys(scripts)))
     .addHelpText('after', powershell)
-    .action(async (name: Shell) => context.stdout.write(await readCompletionScript(scripts[name])))
+    .action(async (name: keyof typeof scripts) =>
+      context.stdout.write(await readCompletionScript(scripts[name])),
+    )
 }

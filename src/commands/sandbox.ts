@@ -26,15 +26,13 @@ import { counted } from '../quantities.ts'
 export interface SandboxSettings extends CommonOptions {
   port: number
   seed: number
-  latency: LatencyProfile
+  latency?: LatencyProfile
   faults?: string
   record?: string
   upstream?: string
   replay?: string
   pace?: 'fast' | 'real'
 }
-
-type SandboxFlags = Omit<SandboxSettings, 'latency'> & { latency?: LatencyProfile }
 
 const maxLineLength = 2000
 
@@ -77,7 +75,7 @@ export function registerSandbox(command: Command, context: Context, run = runSan
     .option('--replay <folder>', 'answer only from recordings')
     .addOption(wordOption('--pace <pace>', 'fast, or real: as recorded (fast)', ['fast', 'real']))
     .addHelpText('after', faultFile)
-    .action(async (flags: SandboxFlags) => {
+    .action(async (flags: SandboxSettings) => {
       const { port, record, replay } = flags
       if (port !== 0 && badPorts.has(port)) {
         throw new UsageError(
@@ -104,7 +102,7 @@ function parseLatency(value: string): LatencyProfile {
  */
 export async function runSandbox(context: Context, settings: SandboxSettings): Promise<never> {
   const { stdout, stderr, signal, clock } = context
-  const { record, port, seed, latency, quiet, strict } = settings
+  const { record, port, seed, latency = 'none', quiet, strict } = settings
   const faults = settings.faults === undefined ? [] : await readFaults(context, settings.faults)
   const { families } = await resolveSettings(context, { sandbox: true })
   const gate = createGate(context)
@@ -162,12 +160,12 @@ export async function readFaults(context: Context, path: string): Promise<FaultR
 }
 
 /** They mean something only where a gateway is recorded, and only where recordings are played. */
-const flagsOf: Readonly<Record<'record' | 'replay', readonly (keyof SandboxFlags)[]>> = {
+const flagsOf: Readonly<Record<'record' | 'replay', readonly (keyof SandboxSettings)[]>> = {
   record: ['upstream', 'apiKeyFile', 'profile', 'caFile', 'header', 'allowHttp', 'connectTimeout'],
   replay: ['pace', 'strict'],
 }
 
-function checkRecording(flags: SandboxFlags): void {
+function checkRecording(flags: SandboxSettings): void {
   const { record, replay, pace, latency } = flags
   const withoutUse = (mode: keyof typeof flagsOf) =>
     flagsOf[mode]
