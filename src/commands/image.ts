@@ -16,7 +16,7 @@ import {
 } from '../operations/image-sources.ts'
 import type { Body, Outcome } from '../operations/operation.ts'
 import { fetchSource } from './shared/request/fetch-source.ts'
-import { allInputs } from '../problems.ts'
+import { allInputs, createProblemList } from '../problems.ts'
 import { readStandardInputBytes } from './shared/input/standard-input.ts'
 import { readFile, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -34,8 +34,14 @@ import {
   type ImageRequest,
 } from '../operations/image-request.ts'
 import type { ImageViewer } from '../operations/image-results.ts'
-import { idempotencyKeyOf } from '../gateway/url.ts'
-import { makeImages, recordImages, settleImages, takeExistingImages } from '../operations/make-images.ts'
+import {
+  fetchImages,
+  makeImages,
+  recordImages,
+  settleImages,
+  takeExistingImages,
+} from '../operations/make-images.ts'
+import { objectOf } from '../json.ts'
 import type { Output } from '../output/output.ts'
 import { createPreview } from '../output/preview/create-preview.ts'
 import type { PreviewMode } from '../output/terminal-abilities.ts'
@@ -48,11 +54,12 @@ import {
   type Draft,
 } from './shared/request/build-request.ts'
 import { readPromptField } from './shared/request/text-prompt.ts'
-import { recordPlan } from './shared/jobs/named-job.ts'
+import { placeOf, recordPlan, type FoundJob } from './shared/jobs/named-job.ts'
 import { resumeCommand } from './shared/jobs/resume-command.ts'
 import {
   acceptMismatchOption,
   addShared,
+  isDryRun,
   type CommonOptions,
   wordOption,
   addExamples,
@@ -183,12 +190,12 @@ export interface ImageOptions extends CommonOptions {
 
 const previewModes: readonly PreviewMode[] = ['auto', 'kitty', 'iterm', 'blocks', 'off']
 
-export function imagePlan(options: ImageOptions, settings: Settings | undefined): ImagePlan {
+function imagePlan(options: ImageOptions, settings: Settings | undefined): ImagePlan {
   const { download, raw } = options
   return { ...options, folder: settings?.outputDir.value, download: download && raw !== true }
 }
 
-export function checkCombination({ stdout }: Pick<Context, 'stdout'>, options: ImageOptions): void {
+function checkCombination({ stdout }: Pick<Context, 'stdout'>, options: ImageOptions): void {
   const { output, download, raw, json, jsonl, force, sidecar, skipExisting, savePartials } = options
   const toStream = output === '-'
   const given = (flags: Readonly<Record<string, unknown>>) => Object.keys(flags).filter((flag) => flags[flag])
@@ -227,22 +234,58 @@ export async function sendImages(call: CommandCall<ImageOptions>, request: Image
     async operation(opened) {
       const isShown = !quiet && !options.json && !options.jsonl && !options.raw
       const viewer = isShown ? createViewer(context, options) : undefined
-      // One key for the request and its record.
-      const idempotencyKey = idempotencyKeyOf(opened.gateway)
-      const own = { ...opened, gateway: { ...opened.gateway, idempotencyKey } }
       const record = recordPlan(call)
       let stored: StoredJob | undefined
-      const onMade = async (made: MadeImages) => {
-        stored = await recordImages(own, request, record, made)
+      const onMade = async (made: MadeImages, idempotencyKey: string) => {
+        stored = await recordImages(opened, request, record, made, idempotencyKey)
         const id = stored?.record.id
         return id ? resumeCommand(context, options, new Map([[id, id]]), true)(id) : undefined
       }
       const rescue = { folder: rescueFolder(context), name: `${request.command.replace(' ', '-')}.txt` }
       const relay = options.raw ? createReplyWriter(context, gate, rescue) : undefined
       const plan = { ...imagePlan(options, settings), onMade, relay }
-      const outcome = await makeImages(own, request, plan, viewer)
+      const outcome = await makeImages(opened, request, plan, viewer)
       if (stored !== undefined) await settleImages(record.store, stored, outcome)
       return quiet ? withReasons(outcome) : outcome
+    },
+  })
+}
+
+/** From the addresses on record: nothing is billed. */
+export async function fetchRecordedImages(
+  job: FoundJob<Omit<ImageOptions, 'download'>, 'image'>,
+): Promise<void> {
+  const { context, named, given, options, settings, store } = job
+  if (isDryRun(options) || options.raw) {
+    throw new UsageError(
+      '--dry-run, --curl and --raw show requests to the gateway; an image is only downloaded from its URL.',
+    )
+  }
+  const ownOptions = { ...options, download: true }
+  checkCombination(context, ownOptions)
+  const { id } = named
+  const stored = named.stored!
+  const { command, model, request: body, made } = stored.record
+  const plan = { ...imagePlan(ownOptions, settings), ...placeOf(job) }
+  const problems = createProblemList()
+  const parts = {
+    command: command as ImageRequest['command'],
+    model,
+    body: { ...objectOf(body), prompt: stored.prompt() },
+    sources: [],
+    warnings: [],
+  }
+  const request = await imageRequest(context, parts, plan, problems)
+  problems.throwIfAny()
+  const wanted = made!.images.map(({ index }) => index)
+  const resume = resumeCommand(context, given, new Map([[id, id]]))
+  await runOperation(job, {
+    logged: { command: 'wait', model, jobs: [id] },
+    output: () => ({ result: 'files' }),
+    async operation(call) {
+      const outcome = await fetchImages(call, { ...request, wanted }, plan, made!, resume(id))
+      await settleImages(store, stored, outcome)
+      return outcome
     },
   })
 }

@@ -7,7 +7,7 @@ import { outputVersion } from '../events/version.ts'
 import type { JobSummary } from '../events/video.ts'
 import { summaryOf } from '../files/calls/job-record.ts'
 import type { StoredJob } from '../files/calls/job-store.ts'
-import { isPrunable, jobsToRefresh, openJobs, refreshJobs } from '../operations/jobs.ts'
+import { isPrunable, openJobs, refreshJobs } from '../operations/jobs.ts'
 import { counted, roundedDuration } from '../quantities.ts'
 import { jobTable } from '../output/job-table.ts'
 import {
@@ -17,9 +17,9 @@ import {
   wordOption,
   addExamples,
 } from './shared/options/common-options.ts'
-import { openGateway, readSettings, startCall, type CommandCall } from './shared/gateway/open-gateway.ts'
+import { openGateway, startCall, type CommandCall } from './shared/gateway/open-gateway.ts'
 import { printDocument } from './shared/call/print-document.ts'
-import { addJobOptions, optionsForJob } from './shared/jobs/named-job.ts'
+import { addJobOptions, callForJob } from './shared/jobs/named-job.ts'
 
 interface ListOptions extends CommonOptions {
   limit?: number
@@ -76,20 +76,22 @@ export function registerJobs(command: Command, context: Context): void {
   })
 }
 
-/** Opens a gateway only when there is a job to look up on it. @returns warnings */
-async function refresh(
-  { context, options, settings, gate }: CommandCall<ListOptions>,
-  all: readonly StoredJob[],
-): Promise<string[]> {
+/** Looks up the jobs that have not ended. Opens a gateway only when there is one on it. @returns warnings */
+async function refresh(call: CommandCall<ListOptions>, all: readonly StoredJob[]): Promise<string[]> {
+  const { options } = call
   const warnings: string[] = []
+  const open = all.filter(({ record: { id, state } }) => id !== null && !isFinal(state))
+  const groups = Map.groupBy(open, ({ record: { is_sandbox, profile, base_url } }) =>
+    is_sandbox ? '' : JSON.stringify([profile, URL.parse(base_url)?.origin]),
+  )
   /** By profile: without a configured address the key belongs to one gateway alone, that of the newest job. */
   const own = new Map<string, URL>()
-  for (const group of jobsToRefresh(all)) {
+  for (const group of groups.values()) {
     const jobs: StoredJob[] = []
-    let itsOptions: CommonOptions = options
+    let its = call
     for (const job of group) {
       try {
-        itsOptions = await optionsForJob(context, options, settings, job.record)
+        its = await callForJob(call, job.record)
         jobs.push(job)
       } catch (error) {
         if (!(error instanceof UsageError)) throw error
@@ -99,8 +101,7 @@ async function refresh(
     const [first] = jobs
     if (first === undefined) continue
     const { is_sandbox, base_url } = first.record
-    const itsSettings = itsOptions === options ? settings : await readSettings(context, itsOptions)
-    const { baseUrl, baseUrls, profile } = itsSettings
+    const { baseUrl, baseUrls, profile } = its.settings
     const here = own.get(profile.value) ?? baseUrl.value
     const there = URL.parse(base_url)?.origin
     const isElsewhere = here !== undefined && there !== here.origin && there !== baseUrls.value?.v1beta.origin
@@ -112,7 +113,7 @@ async function refresh(
       continue
     }
     if (!is_sandbox && here !== undefined) own.set(profile.value, here)
-    const opened = await openGateway({ context, options: itsOptions, settings: itsSettings, gate })
+    const opened = await openGateway(its)
     warnings.push(...(await refreshJobs(opened.gateway, jobs).finally(opened.close)))
   }
   return warnings

@@ -25,14 +25,7 @@ import { allInputs } from '../problems.ts'
 import { readTextPrompt, readPromptField } from './shared/request/text-prompt.ts'
 import { isStandardInputClaimed, readStandardInputBytes } from './shared/input/standard-input.ts'
 import { UsageError, ModelgateError } from '../errors.ts'
-import {
-  addJobOptions,
-  lastOption,
-  findNamedJob,
-  recordPlan,
-  resultLocation,
-  type FoundJob,
-} from './shared/jobs/named-job.ts'
+import { addJobOptions, lastOption, findNamedJob, recordPlan, type FoundJob } from './shared/jobs/named-job.ts'
 import { videoKinds } from '../files/calls/job-record.ts'
 import { modelSegment } from '../gateway/url.ts'
 import { pollSeconds } from '../limits.ts'
@@ -275,8 +268,8 @@ async function finishVideoRequest(
   const warnings = await checkRequest(draft, model)
   if (kind === 'operation') await problems.check(() => modelSegment(model?.id ?? 'model'))
   const request = videoRequest({ kind, model: model?.id ?? '', body }, prompt, warnings)
-  const location = resultLocation(options, settings?.outputDir.value)
-  const output = planOutputs(context, { ...request, ...location, kind: 'video', now: context.clock.now() })
+  const place = { output: options.output, folder: settings?.outputDir.value, force: options.force === true }
+  const output = planOutputs(context, { ...request, ...place, kind: 'video', now: context.clock.now() })
   for (const problem of await output.check()) problems.add(problem)
   return { call: finishedCall(draft), request, output }
 }
@@ -309,7 +302,7 @@ export async function startJob(
         ...record,
         onRecorded: (id) => learnName(context, record.store, names, id),
         output,
-        force: record.location.force,
+        force: record.place.force,
         waits,
         source: remixed,
         checksSource: options.check !== false,

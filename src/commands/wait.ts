@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
 import { stateFolder } from '../context/folders.ts'
@@ -6,27 +7,38 @@ import type { Context } from '../context.ts'
 import { AlreadyReported, type ModelgateError, UsageError } from '../errors.ts'
 import { recordKinds, videoKinds, type RecordKind } from '../files/calls/job-record.ts'
 import { isLeftToFetch, openJobs } from '../operations/jobs.ts'
-import { literalTemplate, planOutputs } from '../files/output-plan.ts'
+import { planOutputs } from '../files/output-plan.ts'
+import { shownPath } from '../files/file-error.ts'
+import { safeFileName } from '../files/file-name.ts'
+import { responseCancellation, responseLookUp, responseStream } from '../gateway/responses/background.ts'
+import { compileAnswerSchema } from '../operations/answer-schema.ts'
+import { cancelBackground, waitForResponse } from '../operations/background-response.ts'
 import { commonExit } from '../operations/operation.ts'
 import type { Output } from '../output/output.ts'
 import { createGate } from '../output/gate.ts'
 import { createProblemList, throwProblems } from '../problems.ts'
-import { addJobOptions, findNamedJob, lastOption, type FoundJob } from './shared/jobs/named-job.ts'
+import { addJobOptions, findNamedJob, lastOption, placeOf, type FoundJob } from './shared/jobs/named-job.ts'
 import { strictMeaning, waitOptions, type VideoOptions, refuseCombinations, waitPlan } from './video.ts'
-import { addShared, isDryRun, addExamples } from './shared/options/common-options.ts'
+import { parseJsonFileFlag } from './shared/request/flag-values.ts'
 import {
-  addAnswerOptions,
-  followUp,
-  optionsOfResponses,
-  type ResponseOptions,
-} from './shared/jobs/follow-up.ts'
-import { addTextOutputOptions, takeLanguage } from './shared/text/text-command.ts'
-import { settleImages, fetchImages } from '../operations/make-images.ts'
+  addShared,
+  isDryRun,
+  addExamples,
+  numberOption,
+  type CommonOptions,
+} from './shared/options/common-options.ts'
+import {
+  addTextOutputOptions,
+  openOutputFile,
+  takeLanguage,
+  textOutput,
+  textPlan,
+  type TextOutputFlags,
+} from './shared/text/text-command.ts'
 import { objectOf } from '../json.ts'
-import { imageRequest, type ImageRequest } from '../operations/image-request.ts'
 import { runOperation, showOperation } from './shared/call/run-operation.ts'
-import { resumeCommand, type JobNames } from './shared/jobs/resume-command.ts'
-import { checkCombination, imagePlan } from './image.ts'
+import { resumeCommand, waitLimits, type JobNames } from './shared/jobs/resume-command.ts'
+import { fetchRecordedImages } from './image.ts'
 import type { JobKind } from '../events/video.ts'
 import { jobLookUp } from '../gateway/videos/job-requests.ts'
 import { findSavedVideos, VideoRun } from '../operations/video-run.ts'
@@ -39,6 +51,14 @@ import {
   type WaitPlan,
 } from '../operations/video-jobs.ts'
 import { openGateway, startCall, type OpenGateway } from './shared/gateway/open-gateway.ts'
+
+interface ResponseOptions extends CommonOptions, TextOutputFlags {
+  last?: true
+  stream?: true
+  startingAfter?: number
+  schema?: string
+  pollInterval?: string
+}
 
 type WaitOptions = VideoOptions & ResponseOptions & { all?: true }
 
@@ -60,9 +80,16 @@ export function registerWait(command: Command, context: Context): void {
     lastOption(),
     new Option('--all', 'everything on record that has not been fetched'),
     ...waitOptions(),
+    new Option('--stream', 'stream the answer instead of polling until it is complete'),
+    numberOption('--starting-after <number>', 'stream only the events after this sequence number'),
+    new Option(
+      '--schema <json>',
+      'JSON Schema of an answer: JSON, @file or a file name; the answer is checked',
+    ),
   ])
-  addAnswerOptions(command)
 }
+
+const optionsOfResponses = 'dryRun curl json jsonl raw githubOutput gateway messages'
 
 /** The specification has no request that stops another job. */
 export function registerCancel(command: Command, context: Context): void {
@@ -156,55 +183,73 @@ function refuseForSeveral({ cwd }: Context, { output, json }: WaitOptions, docum
   }
 }
 
-/** To this command's `-o`, otherwise to where the command that started the job would have saved its results. */
-function placeOf({ context, options, settings, named: { stored } }: FoundJob<VideoOptions>) {
-  const before = options.output === undefined ? stored?.record.output : undefined
-  const { cwd = context.cwd, folder = null, force = false } = before ?? {}
-  const inFolder = (name: string, from: string) =>
-    cwd === context.cwd ? name : `${resolve(from, name)}${/\/$/.exec(name) ?? ''}`
-  // Standard output is not that of the earlier command.
-  const earlier = before?.output === '-' ? null : before?.output
+type FoundResponse = FoundJob<ResponseOptions, 'response'>
+
+/** Waits for a background response and prints its answer, or cancels it. */
+async function followUp(job: FoundResponse, command: 'wait' | 'cancel'): Promise<void> {
+  const { context, named, given, settings, names } = job
+  const wait = command === 'wait' ? await planAnswer(job) : undefined
+  const warnings: string[] = []
+  const resume = resumeCommand(context, given, names)
+  const plan = { ...textPlan(job), resume, ...waitLimits(context, settings) }
+  await runOperation(job, {
+    streamed: wait?.streamed === true,
+    logged: { command, model: named.stored?.record.model || null, jobs: [named.id] },
+    describeRequest(gateway) {
+      if (wait === undefined) return responseCancellation(gateway, named.id)
+      const { streamed, after } = wait
+      return (streamed ? responseStream : responseLookUp)(gateway, named.id, after)
+    },
+    async output() {
+      if (wait === undefined) return { result: 'job' }
+      return await textOutput(job, await openAnswerFile(job, (warning) => void warnings.push(warning)))
+    },
+    rescue: wait && 'response.txt',
+    operation: (call) =>
+      wait === undefined
+        ? cancelBackground(call, named, plan)
+        : waitForResponse(call, named, { ...plan, ...wait, warnings }),
+  })
+}
+
+async function planAnswer({ context, options, named: { stored } }: FoundResponse) {
+  const { stream, startingAfter, schema } = options
+  const asked = stored?.record.checks_schema ? objectOf(stored.record.request)['text'] : undefined
+  const recorded = objectOf(objectOf(asked)['format'])['schema']
+  const expected = schema === undefined ? recorded : await parseJsonFileFlag(context, '--schema', schema)
   return {
-    output: options.output ?? (earlier ? inFolder(earlier, literalTemplate(cwd)) : null),
-    folder: inFolder(folder ?? settings.outputDir.value ?? '.', cwd),
-    force: options.force === true || force,
+    streamed: stream === true || startingAfter !== undefined,
+    after: startingAfter ?? -1,
+    answerSchema: expected === undefined ? undefined : await compileAnswerSchema(context, expected),
   }
 }
 
-async function fetchRecordedImages(job: FoundJob<VideoOptions, 'image'>): Promise<void> {
-  const { context, named, given, options, settings, store } = job
-  if (isDryRun(options) || options.raw) {
-    throw new UsageError(
-      '--dry-run, --curl and --raw show requests to the gateway; an image is only downloaded from its URL.',
-    )
+/**
+ * To this command's `-o`, in a folder under the id of the response; otherwise to that of the command that started the response,
+ * where a file that has appeared meanwhile is left alone.
+ */
+async function openAnswerFile(
+  { context, options, named: { id, stored } }: FoundResponse,
+  warn: (message: string) => void,
+) {
+  if (options.output !== undefined) {
+    const given = options.output.replaceAll('{id}', safeFileName(id))
+    const isFolder =
+      /[/\\]$/.test(given) || (await stat(resolve(context.cwd, given)).catch(() => undefined))?.isDirectory()
+    return await openOutputFile(context, {
+      ...options,
+      output: isFolder ? `${given.replace(/[/\\]$/, '')}/${safeFileName(id)}.txt` : given,
+    })
   }
-  const ownOptions = { ...options, download: true }
-  checkCombination(context, ownOptions)
-  const { id } = named
-  const stored = named.stored!
-  const { command, model, request: body, made } = stored.record
-  const plan = { ...imagePlan(ownOptions, settings), ...placeOf(job) }
-  const problems = createProblemList()
-  const parts = {
-    command: command as ImageRequest['command'],
-    model,
-    body: { ...objectOf(body), prompt: stored.prompt() },
-    sources: [],
-    warnings: [],
+  const { output = null, cwd = '', force = false } = stored?.record.output ?? {}
+  if (output === null || output === '-') return undefined
+  const path = resolve(cwd, output)
+  const isThere = (await stat(path).catch(() => undefined)) !== undefined
+  if (isThere && !force && !options.force) {
+    warn(`${shownPath(path)} exists already, so the answer is printed; --force overwrites the file.`)
+    return undefined
   }
-  const request = await imageRequest(context, parts, plan, problems)
-  problems.throwIfAny()
-  const wanted = made!.images.map(({ index }) => index)
-  const resume = resumeCommand(context, given, new Map([[id, id]]))
-  await runOperation(job, {
-    logged: { command: 'wait', model, jobs: [id] },
-    output: () => ({ result: 'files' }),
-    async operation(call) {
-      const outcome = await fetchImages(call, { ...request, wanted }, plan, made!, resume(id))
-      await settleImages(store, stored, outcome)
-      return outcome
-    },
-  })
+  return await openOutputFile(context, { ...options, output: path, ...(force ? { force } : {}) })
 }
 
 /** Specification, endpoint 5; operations: wire notes, section 7. */

@@ -56,7 +56,7 @@ export interface ImagePlan {
   readonly acceptMismatch?: boolean
   readonly allowPrivateUrls?: boolean
   /** Called with the addresses of results before anything is fetched. @returns the command that fetches them later */
-  readonly onMade?: (made: MadeImages) => Promise<NextCommand | undefined | void>
+  readonly onMade?: (made: MadeImages, idempotencyKey: string) => Promise<NextCommand | undefined | void>
   /** Takes the reply unchanged, in place of its images (`--raw`): nothing is saved. */
   readonly relay?: ReplySink | undefined
 }
@@ -202,7 +202,7 @@ export function imageGatewayRequest(
       ? form(request)
       : { body: jsonBody(request.body), contentType: 'application/json', parts: undefined }
   const reports = onProgress !== undefined && body.length >= progressFromBytes
-  const wire: GatewayRequest = {
+  const wire = {
     method: 'POST',
     url: endpointUrl(gateway, endpoints[command].path),
     kind: 'create',
@@ -211,7 +211,7 @@ export function imageGatewayRequest(
     contentType,
     idempotencyKey: idempotencyKeyOf(gateway),
     body: reports ? withProgress(body, onProgress) : body,
-  }
+  } satisfies GatewayRequest
   return { ...wire, parts }
 }
 

@@ -1,7 +1,7 @@
 import { isFinal } from '../contract/video-state.ts'
 import { videoOperationEndpoint } from '../contract/videos.ts'
 import type { Clock } from '../context.ts'
-import { ModelgateError, UsageError, asModelgateError, type ErrorCode } from '../errors.ts'
+import { ModelgateError, UsageError, asModelgateError } from '../errors.ts'
 import type { JobKind } from '../events/video.ts'
 import { isExpired } from '../events/format-job.ts'
 import {
@@ -12,9 +12,8 @@ import {
   type RecordKind,
 } from '../files/calls/job-record.ts'
 import { JobStore, type StoredJob } from '../files/calls/job-store.ts'
-import { shellWord } from '../files/file-error.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { isOwnOrigin, rootOf, type Roots } from '../gateway/url.ts'
+import { rootOf } from '../gateway/url.ts'
 import { lookUpResponse, responseInBeginning, type ResponseReport } from '../gateway/responses/background.ts'
 import { type JobReport, operationPath } from '../gateway/videos/read-job.ts'
 import { jobInBeginning, lookUpJob } from '../gateway/videos/job-requests.ts'
@@ -44,13 +43,9 @@ export function openJobs(
 
 export interface RecordPlan {
   readonly store: JobStore
-  readonly isSandbox: boolean
-  /** The profile that the settings are from. */
-  readonly profile: string
-  /** `Context.terminalId` */
-  readonly terminal?: string | undefined
+  readonly start: Pick<NewJob, 'is_sandbox' | 'profile' | 'terminal'>
   /** What `-o`, `output_dir` and `--force` say, so that a later command can plan it again. */
-  readonly location: Omit<NewJob['output'], 'cwd'>
+  readonly place: Omit<NewJob['output'], 'cwd'>
   /** Whether prompts are kept (`history`). */
   readonly keepsWords: boolean
 }
@@ -68,25 +63,23 @@ interface AskedJob extends Pick<NewJob, 'kind' | 'command'> {
 /** Puts a job on record. A failing disk does not prevent the start, since the id is reported in any case. */
 export async function recordJob(
   { context, gateway }: Call,
-  { store, isSandbox, profile, terminal, location, keepsWords }: RecordPlan,
+  { store, start, place, keepsWords }: RecordPlan,
   { kind, command, model, body, prompt, idempotencyKey, checksSchema }: AskedJob,
   warn: (reason: string) => void,
   known?: Partial<JobProgress>,
 ): Promise<StoredJob | undefined> {
   try {
     const facts: NewJob = {
+      ...start,
       kind,
       command,
       model: model ?? '',
       base_url: rootOf(gateway, kind === 'operation' ? videoOperationEndpoint.path : '').href,
       request: body,
       idempotency_key: idempotencyKey ?? '',
-      ...(checksSchema === undefined ? {} : { checks_schema: checksSchema }),
-      profile,
+      checks_schema: checksSchema,
       key_digest: digestOfKey(gateway.key),
-      is_sandbox: isSandbox,
-      output: { ...location, cwd: context.cwd },
-      ...(terminal === undefined ? {} : { terminal }),
+      output: { ...place, cwd: context.cwd },
     }
     return await store.create(facts, keepsWords ? (prompt ?? promptOf(body)) : undefined, known)
   } catch (error) {
@@ -218,15 +211,6 @@ export function withoutTotal({ limits, ...gateway }: Gateway): Gateway {
   return { ...gateway, limits: { ...limits, total: undefined } }
 }
 
-/** The jobs that have not ended, by their gateway and the profile of its settings; the newest first. */
-export function jobsToRefresh(jobs: readonly StoredJob[]) {
-  const open = jobs.filter(({ record: { id, state } }) => id !== null && !isFinal(state))
-  const groups = Map.groupBy(open, ({ record }) =>
-    record.is_sandbox ? '' : JSON.stringify([record.profile, URL.parse(record.base_url)?.origin]),
-  )
-  return [...groups.values()]
-}
-
 const atOnce = 4
 
 /** Looks up jobs and updates their records. @returns a warning for each look-up that failed */
@@ -268,47 +252,6 @@ export function unrecordedJob<Kind extends RecordKind>(id: string, kinds: readon
   operationPath(id)
   return named('operation')
 }
-
-/** A job on record. @throws UsageError if its id is unknown, it is of another kind, or on another gateway */
-export function namedJob<Kind extends RecordKind>(
-  stored: StoredJob,
-  kinds: readonly Kind[],
-  isSandbox: boolean,
-  { baseUrl, betaUrl }: { readonly [Name in keyof Roots]: URL | undefined },
-): NamedJob<Kind> {
-  const { id, kind: known, idempotency_key: key, is_sandbox, base_url } = stored.record
-  const refusal = (message: string, code: ErrorCode, hint?: string) => new UsageError(message, { code, hint })
-  if (id === null) {
-    const why = "the gateway's reply never arrived or could not be read"
-    const message = `The id of the job is unknown, since ${why}. Its idempotency key is ${key}.`
-    throw refusal(message, 'unknown_id', 'Ask the gateway whether it exists before you start it again.')
-  }
-  const kind = kinds.find((one) => one === known)
-  if (kind === undefined) {
-    const isTaken = known === 'image' || known === 'response'
-    const hint = isTaken
-      ? `To take it: modelgate wait ${shellWord(id)}`
-      : 'It cannot be cancelled: the gateway has no request for that.'
-    throw refusal(`${id} is ${nouns[known]}.`, 'unknown_id', hint)
-  }
-  if (isSandbox && !is_sandbox) {
-    throw refusal(`The job ${id} was started on a gateway: leave out --sandbox.`, 'other_gateway')
-  }
-  const isHere = baseUrl !== undefined && isOwnOrigin({ baseUrl, betaUrl }, new URL(base_url))
-  if (!is_sandbox && !isHere) {
-    const contrast = baseUrl === undefined ? 'and no gateway is configured' : `not on ${baseUrl.origin}`
-    const hint = `Add --base-url ${shellWord(base_url)}, or the --profile of that gateway.`
-    throw refusal(`The job ${id} was started on ${base_url}, ${contrast}.`, 'other_gateway', hint)
-  }
-  return { id, kind, stored }
-}
-
-const nouns = {
-  video: 'a video',
-  operation: 'the operation of a video',
-  response: 'a background response',
-  image: 'an image that has not been fetched',
-} as const satisfies Record<RecordKind, string>
 
 /** A job seen fewer seconds ago may be missing on another of the gateway's servers. */
 const newForS = 10

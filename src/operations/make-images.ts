@@ -9,7 +9,6 @@ import { writeSidecar, type InputDigest } from '../files/sidecar.ts'
 import { download, hintApplies, notFetched } from '../gateway/download/download.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { receiveImages } from '../gateway/images/image-reply.ts'
-import { idempotencyKeyOf } from '../gateway/url.ts'
 import { imageGatewayRequest, type ImagePlan, type ImageRequest } from './image-request.ts'
 import { createImageWriters, ImageResults, type ImageViewer, type ImageWriters } from './image-results.ts'
 import type { ImageSource } from './image-sources.ts'
@@ -27,12 +26,12 @@ export async function makeImages(call: Call, request: ImageRequest, plan: ImageP
     for (const message of request.warnings) results.warn(message)
     // Now, because the new images may replace the source files.
     const inputs = plan.sidecar ? await Promise.all(request.sources.map(digestOf)) : []
+    const wire = imageGatewayRequest(gateway, request, (sent, total) =>
+      listener.event({ type: 'upload-progress', sent, total }),
+    )
     /** Why the reply broke off; earlier images are among the results. */
     let broken: ModelgateError | undefined
     try {
-      const wire = imageGatewayRequest(gateway, request, (sent, total) =>
-        listener.event({ type: 'upload-progress', sent, total }),
-      )
       results.response = await receiveImages(gateway, wire, writers.receiver)
     } catch (error) {
       broken = asModelgateError(error, gateway.trace !== undefined)
@@ -49,7 +48,8 @@ export async function makeImages(call: Call, request: ImageRequest, plan: ImageP
         results.warn('The gateway sent the image itself in place of a URL, so it was saved.')
       }
     } else if (results.remote.length > 0) {
-      results.next = (await plan.onMade?.(results.made(gateway.baseUrl.origin))) ?? undefined
+      const made = results.made(gateway.baseUrl.origin)
+      results.next = (await plan.onMade?.(made, wire.idempotencyKey)) ?? undefined
     }
     if (broken !== undefined && gateway.signal.aborted) throw interrupted(broken, results)
     if (plan.download) await downloadImages(gateway, results, writers, plan)
@@ -241,17 +241,22 @@ function fetchLater(next: NextCommand | undefined, hint?: string | null) {
 }
 
 /** Puts images at addresses on record before they are fetched, under an id of this machine. */
-export async function recordImages(call: Call, request: ImageRequest, plan: RecordPlan, all: MadeImages) {
-  const { gateway, listener } = call
+export async function recordImages(
+  call: Call,
+  request: ImageRequest,
+  plan: RecordPlan,
+  all: MadeImages,
+  idempotencyKey: string,
+) {
   // What came in the reply itself cannot be asked for again.
   const made = { ...all, images: all.images.filter(({ url }) => !url.startsWith('data:')) }
   if (made.images.length === 0) return undefined
   const { model, expires_at, request_id } = made
-  const asked = { ...request, kind: 'image', model, idempotencyKey: idempotencyKeyOf(gateway) } as const
+  const asked = { ...request, kind: 'image', model, idempotencyKey } as const
   const warn = (reason: string) => {
     const addresses = made.images.map(({ url }) => url).join(' ')
     const message = `The images are not on record: ${reason} They have been made: ${addresses}`
-    listener.event({ type: 'warning-add', message })
+    call.listener.event({ type: 'warning-add', message })
   }
   const id = `image_${randomBytes(5).toString('hex')}`
   return await recordJob(call, plan, asked, warn, { id, state: 'completed', expires_at, request_id, made })

@@ -54,11 +54,9 @@ export function instancesOf({ instances }: Body): Body[] {
 /** The HTTP request, with its idempotency key. @param source the video that a remix starts from @throws UsageError */
 export function videoGatewayRequest(gateway: Gateway, request: VideoRequest, source?: Job) {
   const { model, body } = request
-  const idempotencyKey = idempotencyKeyOf(gateway)
-  const keyed = { body, idempotencyKey, creation: videoCreation(request) }
-  if (source === undefined) return { ...operationRequest(gateway, model, keyed), idempotencyKey }
-  const id = source.kind === 'video' ? source.id : lastSegment(source.id)
-  return { ...remixRequest(gateway, id, keyed), idempotencyKey }
+  const keyed = { body, idempotencyKey: idempotencyKeyOf(gateway), creation: videoCreation(request) }
+  if (source === undefined) return operationRequest(gateway, model, keyed)
+  return remixRequest(gateway, source.kind === 'video' ? source.id : lastSegment(source.id), keyed)
 }
 
 export function videoCreation(request: Pick<VideoRequest, 'model' | 'body' | 'count'>): Creation {

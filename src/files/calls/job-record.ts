@@ -23,8 +23,8 @@ export interface NewJob<Kind extends RecordKind = RecordKind> extends Pick<
     readonly force: boolean
     readonly cwd: string
   }
-  readonly checks_schema?: boolean
-  readonly terminal?: string
+  readonly checks_schema?: boolean | undefined
+  readonly terminal?: string | undefined
 }
 
 export interface JobProgress

@@ -49,18 +49,17 @@ export async function makeVideo(run: TaskRun, report: JobReport | undefined): Pr
 }
 
 function planOf({ task: { instance }, call: { context }, shared }: TaskRun): StartPlan {
-  const location = { output: fileTemplate, folder: null, force: true }
+  const place = { output: fileTemplate, folder: null, force: true }
   const names = { model: instance.model ?? '', prompt: '', count: instance.count, now: context.clock.now() }
   return {
     store: shared.jobs,
-    isSandbox: shared.project.isSandbox,
-    profile: shared.profile,
-    location,
+    start: { is_sandbox: shared.project.isSandbox, profile: shared.profile },
+    place,
     keepsWords: false,
     onRecorded: async () => {},
     waits: false,
     checksSource: true,
-    output: planOutputs(context, { ...location, ...names, kind: 'video' }),
+    output: planOutputs(context, { ...place, ...names, kind: 'video' }),
     force: true,
     refetch: false,
     isCopy: false,

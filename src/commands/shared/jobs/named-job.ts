@@ -1,18 +1,14 @@
+import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
 import { stateFolder } from '../../../context/folders.ts'
-import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
-import { UsageError } from '../../../errors.ts'
+import { UsageError, type ErrorCode } from '../../../errors.ts'
 import { isStartedWith, type JobRecord, type RecordKind } from '../../../files/calls/job-record.ts'
 import { shellWord } from '../../../files/file-error.ts'
-import type { JobStore } from '../../../files/calls/job-store.ts'
-import {
-  namedJob,
-  openJobs,
-  unrecordedJob,
-  type NamedJob,
-  type RecordPlan,
-} from '../../../operations/jobs.ts'
+import { literalTemplate } from '../../../files/output-plan.ts'
+import type { JobStore, StoredJob } from '../../../files/calls/job-store.ts'
+import { isOwnOrigin } from '../../../gateway/url.ts'
+import { openJobs, unrecordedJob, type NamedJob, type RecordPlan } from '../../../operations/jobs.ts'
 import { createGate } from '../../../output/gate.ts'
 import { learnName, type JobNames } from './resume-command.ts'
 import type { CommonOptions } from '../options/common-options.ts'
@@ -30,32 +26,31 @@ export function addJobOptions(command: Command, options: readonly Option[]): voi
  * belong to another gateway, and is sent only where the user says.
  * @throws UsageError `other_gateway`; ConfigError where the key cannot be read
  */
-export async function optionsForJob<Options extends CommonOptions>(
-  context: Context,
-  given: Options,
-  settings: Settings,
-  record: Pick<JobRecord, 'id' | 'is_sandbox' | 'profile' | 'base_url' | 'key_digest'> | undefined,
-): Promise<Options> {
-  if (given.sandbox || record === undefined) return given
-  if (record.is_sandbox) return { ...given, sandbox: true }
-  if (record.profile === undefined) return given
-  const { base_url: baseUrl, profile } = record
+export async function callForJob<Options extends CommonOptions>(
+  call: CommandCall<Options>,
+  record: JobRecord | undefined,
+): Promise<CommandCall<Options>> {
+  const { context, options: given, settings } = call
+  const withOptions = async (options: Options) => {
+    return { ...call, options, settings: await readSettings(context, options) }
+  }
+  if (given.sandbox || record === undefined) return call
+  if (record.is_sandbox) return await withOptions({ ...given, sandbox: true })
+  const { id, base_url: baseUrl, profile, key_digest: digest } = record
+  if (profile === undefined) return call
   const isChosen = settings.profile.level !== 'default'
-  const options = isChosen || profile === settings.profile.value ? given : { ...given, profile }
-  const own = options === given ? settings : await readSettings(context, options)
-  if (own.baseUrl.value !== undefined || own.profile.value !== profile) return options
-  if (isStartedWith(record, (await own.apiKey()).value)) return { ...options, baseUrl }
-  throw new UsageError(
-    `The job ${record.id ?? ''} was started at ${baseUrl}, ${
-      record.key_digest === undefined
-        ? 'by a version that does not say with which key'
-        : 'with another key than the one that is configured now'
-    }.`,
-    {
-      code: 'other_gateway',
-      hint: `Use that key (MODELGATE_API_KEY, --api-key-file), or send this one there: --base-url ${shellWord(baseUrl)}`,
-    },
-  )
+  const own = isChosen || profile === settings.profile.value ? call : await withOptions({ ...given, profile })
+  if (own.settings.baseUrl.value !== undefined || own.settings.profile.value !== profile) return own
+  const { value: key } = await own.settings.apiKey()
+  if (isStartedWith(record, key)) return await withOptions({ ...own.options, baseUrl })
+  const how =
+    digest === undefined
+      ? 'by a version that does not say with which key'
+      : 'with another key than the one that is configured now'
+  throw new UsageError(`The job ${id ?? ''} was started at ${baseUrl}, ${how}.`, {
+    code: 'other_gateway',
+    hint: `Use that key (MODELGATE_API_KEY, --api-key-file), or send this one there: --base-url ${shellWord(baseUrl)}`,
+  })
 }
 
 export interface FoundJob<
@@ -82,7 +77,7 @@ export async function findNamedJob<
   gate = createGate(context),
 ): Promise<FoundJob<Options, Kind>> {
   const store = openJobs(context, stateFolder(context), gate)
-  const configured = await readSettings(context, given)
+  const settings = await readSettings(context, given)
   if (given.last && text !== undefined) throw new UsageError('Give either an id or --last, not both.')
   if (!given.last && (text === undefined || text.trim() === '')) {
     throw new UsageError('No id was given.', {
@@ -96,31 +91,74 @@ export async function findNamedJob<
       hint: 'Give the id of the job: modelgate jobs lists them.',
     })
   }
-  const options = await optionsForJob(context, given, configured, stored?.record)
-  const settings = options === given ? configured : await readSettings(context, options)
-  const roots = { baseUrl: settings.baseUrl.value, betaUrl: settings.baseUrls.value?.v1beta }
-  const named =
-    stored === undefined
-      ? unrecordedJob(text!, kinds)
-      : namedJob(stored, kinds, given.sandbox === true, roots)
+  const call = await callForJob({ context, options: given, settings, gate }, stored?.record)
+  const named = stored === undefined ? unrecordedJob(text!, kinds) : recordedJob(call, stored, kinds)
   const names: JobNames = new Map()
   if (stored !== undefined) await learnName(context, store, names, named.id)
-  return { context, named, given, options, settings, gate, store, names }
+  return { ...call, named, given, store, names }
 }
 
-export function resultLocation({ output, force }: CommonOptions, folder: string | undefined) {
-  return { output: output ?? null, folder: folder ?? null, force: force === true }
+/** @throws UsageError if its id is unknown, it is of another kind, or on another gateway */
+function recordedJob<Kind extends RecordKind>(
+  { options: { sandbox }, settings: { baseUrl, baseUrls } }: CommandCall,
+  stored: StoredJob,
+  kinds: readonly Kind[],
+): NamedJob<Kind> {
+  const { id, kind: known, idempotency_key: key, is_sandbox, base_url } = stored.record
+  const refusal = (message: string, code: ErrorCode, hint?: string) => new UsageError(message, { code, hint })
+  if (id === null) {
+    const why = "the gateway's reply never arrived or could not be read"
+    const message = `The id of the job is unknown, since ${why}. Its idempotency key is ${key}.`
+    throw refusal(message, 'unknown_id', 'Ask the gateway whether it exists before you start it again.')
+  }
+  const kind = kinds.find((one) => one === known)
+  if (kind === undefined) {
+    const isTaken = known === 'image' || known === 'response'
+    const hint = isTaken
+      ? `To take it: modelgate wait ${shellWord(id)}`
+      : 'It cannot be cancelled: the gateway has no request for that.'
+    throw refusal(`${id} is ${nouns[known]}.`, 'unknown_id', hint)
+  }
+  if (is_sandbox) return { id, kind, stored }
+  if (sandbox) throw refusal(`The job ${id} was started on a gateway: leave out --sandbox.`, 'other_gateway')
+  const here = baseUrl.value
+  const isHere = here && isOwnOrigin({ baseUrl: here, betaUrl: baseUrls.value?.v1beta }, new URL(base_url))
+  if (isHere) return { id, kind, stored }
+  const contrast = here === undefined ? 'and no gateway is configured' : `not on ${here.origin}`
+  const hint = `Add --base-url ${shellWord(base_url)}, or the --profile of that gateway.`
+  throw refusal(`The job ${id} was started on ${base_url}, ${contrast}.`, 'other_gateway', hint)
+}
+
+const nouns = {
+  video: 'a video',
+  operation: 'the operation of a video',
+  response: 'a background response',
+  image: 'an image that has not been fetched',
+} as const satisfies Record<RecordKind, string>
+
+/** To this command's `-o`, otherwise to where the command that started the job would have saved its results. */
+export function placeOf({ context, options, settings, named: { stored } }: FoundJob<CommonOptions>) {
+  const before = options.output === undefined ? stored?.record.output : undefined
+  const { cwd = context.cwd, folder = null, force = false } = before ?? {}
+  const inFolder = (name: string, from: string) =>
+    cwd === context.cwd ? name : `${resolve(from, name)}${/\/$/.exec(name) ?? ''}`
+  // Standard output is not that of the earlier command.
+  const earlier = before?.output === '-' ? null : before?.output
+  return {
+    output: options.output ?? (earlier ? inFolder(earlier, literalTemplate(cwd)) : null),
+    folder: inFolder(folder ?? settings.outputDir.value ?? '.', cwd),
+    force: options.force === true || force,
+  }
 }
 
 /** How a job that this call starts is recorded. */
 export function recordPlan({ context, options, settings, gate }: CommandCall): RecordPlan {
+  const { output = null, force = false, sandbox = false } = options
   const { profile, outputDir, history } = settings
   return {
     store: openJobs(context, stateFolder(context), gate),
-    isSandbox: options.sandbox === true,
-    profile: profile.value,
-    terminal: context.terminalId,
-    location: resultLocation(options, outputDir.value),
+    start: { is_sandbox: sandbox, profile: profile.value, terminal: context.terminalId },
+    place: { output, folder: outputDir.value ?? null, force },
     keepsWords: history.value === 'full',
   }
 }
