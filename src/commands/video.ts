@@ -25,7 +25,13 @@ import { allInputs } from '../problems.ts'
 import { readTextPrompt, readPromptField } from './shared/request/text-prompt.ts'
 import { isStandardInputClaimed, readStandardInputBytes } from './shared/input/standard-input.ts'
 import { UsageError, ModelgateError } from '../errors.ts'
-import { addJobOptions, lastOption, findNamedJob, recordPlan, type FoundJob } from './shared/jobs/named-job.ts'
+import {
+  addJobOptions,
+  lastOption,
+  findNamedJob,
+  recordPlan,
+  type FoundJob,
+} from './shared/jobs/named-job.ts'
 import { videoKinds } from '../files/calls/job-record.ts'
 import { modelSegment } from '../gateway/url.ts'
 import { pollSeconds } from '../limits.ts'
@@ -128,11 +134,11 @@ async function readMedia(draft: Draft<GenerateOptions>): Promise<InstanceMedia> 
         return { bytesBase64Encoded: source.label, mimeType }
       }
       const bytes = Buffer.concat(await Array.fromAsync(source.open()))
-      return readPicture(context, { label: `${flag} ${JSON.stringify(source.label)}`, bytes })
+      return readPicture(context, `${flag} ${JSON.stringify(source.label)}`, bytes)
     }
-    if (name !== '-') return readPicture(context, { label: flag, path: name })
+    if (name !== '-') return readPicture(context, flag, name)
     const bytes = await readStandardInputBytes(context, `${flag} -`)
-    return readPicture(context, { label: `${flag} "-"`, bytes })
+    return readPicture(context, `${flag} "-"`, bytes)
   }
   const references = reference?.map(async (text) => {
     const { name, type } = splitReference(text)
@@ -142,7 +148,7 @@ async function readMedia(draft: Draft<GenerateOptions>): Promise<InstanceMedia> 
     image: image === undefined ? undefined : read('--image', image),
     lastFrame: lastFrame === undefined ? undefined : read('--last-frame', lastFrame),
     referenceImages: references && allInputs<unknown>(references),
-    video: video === undefined ? undefined : readVideo(context, { label: '--video', path: video }),
+    video: video === undefined ? undefined : readVideo(context, '--video', video),
   }
   const parts = Object.entries(media).flatMap(([name, part]) => part?.then((value) => [name, value]) ?? [])
   return Object.fromEntries(await allInputs(parts)) as InstanceMedia
@@ -235,19 +241,15 @@ function addStartOptions(command: Command): void {
 
 export function refuseCombinations(
   { stdout }: Pick<Context, 'stdout'>,
-  { output, json, jsonl, raw }: VideoOptions,
+  options: VideoOptions,
   waits: boolean,
 ): void {
-  if (output !== '-') return
-  const documents = Object.entries({ '--json': json, '--jsonl': jsonl, '--raw': raw })
-    .filter(([, isGiven]) => isGiven)
-    .map(([flag]) => `-o - and ${flag} would both write to standard output.`)
-  const problems = !waits
-    ? ['-o - writes the video itself; with --no-wait only an id is printed.']
-    : documents.length === 0 && stdout.isTerminal
-      ? ['-o - would write the bytes of a video to the terminal.']
-      : documents
-  if (problems.length > 0) throw new UsageError(problems, { code: 'invalid_request' })
+  if (options.output !== '-') return
+  const refusal = (message: string) => new UsageError(message, { code: 'invalid_request' })
+  if (!waits) throw refusal('-o - writes the video itself; with --no-wait only an id is printed.')
+  const document = (['json', 'jsonl', 'raw'] as const).find((name) => options[name])
+  if (document !== undefined) throw refusal(`-o - and --${document} would both write to standard output.`)
+  if (stdout.isTerminal) throw refusal('-o - would write the bytes of a video to the terminal.')
 }
 
 /** Whether a command that starts a job waits for it: as `--wait` says, by default with `-o`, and on a terminal. */
@@ -330,11 +332,9 @@ export function waitPlan(
   resume: WaitPlan['resume'],
 ): Omit<WaitPlan, 'output' | 'force'> {
   return {
+    ...options,
     refetch: options.output !== undefined || options.force === true,
     isCopy: options.output !== undefined,
-    allowPrivateUrls: options.allowPrivateUrls === true,
-    strict: options.strict === true,
-    acceptMismatch: options.acceptMismatch === true,
     ...waitLimits(context, settings),
     resume,
   }

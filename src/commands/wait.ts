@@ -13,20 +13,13 @@ import { safeFileName } from '../files/file-name.ts'
 import { responseCancellation, responseLookUp, responseStream } from '../gateway/responses/background.ts'
 import { compileAnswerSchema } from '../operations/answer-schema.ts'
 import { cancelBackground, waitForResponse } from '../operations/background-response.ts'
-import { commonExit } from '../operations/operation.ts'
-import type { Output } from '../output/output.ts'
+import { commonExit, type Listener } from '../operations/operation.ts'
 import { createGate } from '../output/gate.ts'
 import { createProblemList, throwProblems } from '../problems.ts'
 import { addJobOptions, findNamedJob, lastOption, placeOf, type FoundJob } from './shared/jobs/named-job.ts'
 import { strictMeaning, waitOptions, type VideoOptions, refuseCombinations, waitPlan } from './video.ts'
 import { parseJsonFileFlag } from './shared/request/flag-values.ts'
-import {
-  addShared,
-  isDryRun,
-  addExamples,
-  numberOption,
-  type CommonOptions,
-} from './shared/options/common-options.ts'
+import { addShared, isDryRun, addExamples, numberOption } from './shared/options/common-options.ts'
 import {
   addTextOutputOptions,
   openOutputFile,
@@ -37,30 +30,21 @@ import {
 } from './shared/text/text-command.ts'
 import { objectOf } from '../json.ts'
 import { runOperation, showOperation } from './shared/call/run-operation.ts'
-import { resumeCommand, waitLimits, type JobNames } from './shared/jobs/resume-command.ts'
+import { waitLimits, type JobNames } from './shared/jobs/resume-command.ts'
 import { fetchRecordedImages } from './image.ts'
 import type { JobKind } from '../events/video.ts'
 import { jobLookUp } from '../gateway/videos/job-requests.ts'
-import { findSavedVideos, VideoRun } from '../operations/video-run.ts'
+import { findSavedVideos } from '../operations/video-run.ts'
 import { videoCount } from '../operations/video-request.ts'
-import {
-  lookUpVideo,
-  waitForVideo,
-  waitForVideos,
-  type AwaitedJob,
-  type WaitPlan,
-} from '../operations/video-jobs.ts'
+import { lookUpVideo, waitForVideo, waitForVideos, type AwaitedJob } from '../operations/video-jobs.ts'
 import { openGateway, startCall, type OpenGateway } from './shared/gateway/open-gateway.ts'
 
-interface ResponseOptions extends CommonOptions, TextOutputFlags {
-  last?: true
+interface WaitOptions extends VideoOptions, TextOutputFlags {
+  all?: true
   stream?: true
   startingAfter?: number
   schema?: string
-  pollInterval?: string
 }
-
-type WaitOptions = VideoOptions & ResponseOptions & { all?: true }
 
 export function registerWait(command: Command, context: Context): void {
   addExamples(command, [
@@ -97,7 +81,7 @@ export function registerCancel(command: Command, context: Context): void {
   addShared(command, optionsOfResponses)
   command
     .argument('[id]', 'response id, or the beginning of one')
-    .action(async (id: string | undefined, options: ResponseOptions) =>
+    .action(async (id: string | undefined, options: WaitOptions) =>
       followUp(await findNamedJob(context, options, id, ['response']), 'cancel'),
     )
   addJobOptions(command, [lastOption()])
@@ -148,6 +132,7 @@ function ofKinds<Kind extends RecordKind>(jobs: readonly Found[], kinds: readonl
 /** Each once; without an id the last. */
 async function findJobs(context: Context, { all, ...options }: WaitOptions, ids: readonly string[]) {
   const gate = createGate(context)
+  const names: JobNames = new Map()
   const { jobs } = all ? await openJobs(context, stateFolder(context), gate).list() : { jobs: [] }
   const now = context.clock.now() / 1000
   const left = jobs.flatMap(({ record }) => (isLeftToFetch(record, now) ? (record.id ?? []) : []))
@@ -157,7 +142,7 @@ async function findJobs(context: Context, { all, ...options }: WaitOptions, ids:
   for (const text of all ? left : named) {
     await problems.check(async () => {
       const own = text === undefined ? { ...options, last: true as const } : options
-      const job = await findNamedJob(context, own, text, recordKinds, gate)
+      const job = await findNamedJob(context, own, text, recordKinds, gate, names)
       found.set(job.named.id, job)
     })
   }
@@ -183,14 +168,13 @@ function refuseForSeveral({ cwd }: Context, { output, json }: WaitOptions, docum
   }
 }
 
-type FoundResponse = FoundJob<ResponseOptions, 'response'>
+type FoundResponse = FoundJob<WaitOptions, 'response'>
 
 /** Waits for a background response and prints its answer, or cancels it. */
 async function followUp(job: FoundResponse, command: 'wait' | 'cancel'): Promise<void> {
-  const { context, named, given, settings, names } = job
+  const { context, named, settings, resume } = job
   const wait = command === 'wait' ? await planAnswer(job) : undefined
   const warnings: string[] = []
-  const resume = resumeCommand(context, given, names)
   const plan = { ...textPlan(job), resume, ...waitLimits(context, settings) }
   await runOperation(job, {
     streamed: wait?.streamed === true,
@@ -282,11 +266,10 @@ type FoundVideo = FoundJob<VideoOptions, JobKind>
 type PlannedJob = FoundVideo & AwaitedJob
 
 async function lookUp(found: FoundVideo): Promise<void> {
-  const { context, named, given, options, names } = found
+  const { named, options, resume } = found
   if (options.output !== undefined) {
     throw invalid('-o needs --wait; without it only the state is printed.')
   }
-  const resume = resumeCommand(context, given, names)
   const reportsState = options.exitStatus === true
   await runOperation(found, {
     describeRequest: (gateway) => jobLookUp(gateway, named),
@@ -306,38 +289,36 @@ async function waitForJobs(
   if (!isOne && isDryRun(given)) {
     throw invalid('--dry-run and --curl show one request: give one id.')
   }
-  const names: JobNames = new Map(found.flatMap((job) => [...job.names]))
-  const resume = resumeCommand(context, given, names)
   const problems = createProblemList()
   const jobs: PlannedJob[] = []
   for (const job of found) {
-    await problems.check(async () => void jobs.push(await planWait(job, resume)))
+    await problems.check(async () => void jobs.push(await planWait(job)))
     // What is wrong with -o is the same for all of them.
     if (given.output !== undefined) problems.throwIfAny()
   }
   problems.throwIfAny()
   const ids = jobs.map(({ named }) => named.id)
+  const resume = jobs[0]?.resume
   const view = { result: 'files', ...(isOne ? {} : { jobs: ids }), resume } as const
   const unsaved = jobs.filter(({ saved }) => saved === undefined)
+  const report = (listener: Listener, awaited: readonly AwaitedJob[]) =>
+    isOne
+      ? waitForVideo(listener, command, awaited[0]!)
+      : waitForVideos({ listener, signal: context.signal }, awaited)
   const [first] = isDryRun(given) ? jobs : unsaved
   if (first === undefined) {
     const [job] = jobs
     const call = job ?? (await startCall(context, given))
-    const report = (listener: Output) =>
-      isOne && job?.saved
-        ? new VideoRun(listener, command, job.named).reportSaved(job.saved, job.plan)
-        : waitForVideos({ listener, signal: context.signal }, jobs, resume)
-    return void (await showOperation(call, view, report).finally(() => {
+    return void (await showOperation(call, view, (listener) => report(listener, jobs)).finally(() => {
       if (!call.settings.quiet.value) context.stderr.write(savedNote(jobs))
     }))
   }
-  const { named, plan } = first
+  const { named } = first
   await runOperation(first, {
     logged: { command, model: (isOne && named.stored?.record.model) || null, jobs: ids },
     describeRequest: (gateway) => jobLookUp(gateway, named),
     output: () => view,
     async operation(call) {
-      if (isOne) return await waitForVideo(call, command, named, plan)
       const { listener } = call
       const calls = new Map([[gatewayOf(first), call]])
       const opened: OpenGateway[] = []
@@ -349,7 +330,7 @@ async function waitForJobs(
           calls.set(gatewayOf(job), { ...call, gateway: next.gateway, hasSent: next.hasSent })
         }
         const called = jobs.map((job) => ({ ...job, call: calls.get(gatewayOf(job)) }))
-        return await waitForVideos({ listener, signal: context.signal }, called, resume)
+        return await report(listener, called)
       } finally {
         for (const gateway of opened) await gateway.close()
       }
@@ -362,7 +343,7 @@ const gatewayOf = ({ options: { sandbox }, settings: { baseUrl, profile } }: Pla
   JSON.stringify([sandbox === true, baseUrl.value?.href, profile.value])
 
 /** An existing file is no problem: the video gets the next free name. */
-async function planWait(job: FoundVideo, resume: WaitPlan['resume']): Promise<PlannedJob> {
+async function planWait(job: FoundVideo): Promise<PlannedJob> {
   const { context, options, named, gate } = job
   const { id, stored } = named
   refuseCombinations(context, options, true)
@@ -378,7 +359,7 @@ async function planWait(job: FoundVideo, resume: WaitPlan['resume']): Promise<Pl
     now: record === undefined ? context.clock.now() : record.created_at * 1000,
   })
   throwProblems(await output.check())
-  const plan = { ...waitPlan(job, resume), output, force }
+  const plan = { ...waitPlan(job, job.resume), output, force }
   const saved = plan.refetch ? undefined : await findSavedVideos(context, named, output, gate)
   return { ...job, plan, saved }
 }

@@ -19,6 +19,7 @@ import type { Gateway, GatewayRequest } from '../gateway/gateway.ts'
 import { multipartBody } from '../gateway/multipart.ts'
 import { jsonBody } from '../gateway/send-request.ts'
 import { endpointUrl, idempotencyKeyOf } from '../gateway/url.ts'
+import { stringOf } from '../json.ts'
 import type { ProblemList } from '../problems.ts'
 import type { ImageSource } from './image-sources.ts'
 import type { Body } from './operation.ts'
@@ -58,27 +59,18 @@ export interface ImagePlan {
   /** Called with the addresses of results before anything is fetched. @returns the command that fetches them later */
   readonly onMade?: (made: MadeImages, idempotencyKey: string) => Promise<NextCommand | undefined | void>
   /** Takes the reply unchanged, in place of its images (`--raw`): nothing is saved. */
-  readonly relay?: ReplySink | undefined
+  readonly relay?: { write(chunk: Uint8Array): Promise<void>; commit(): Promise<void> } | undefined
 }
-
-interface ReplySink {
-  write(chunk: Uint8Array): Promise<void>
-  commit(): Promise<void>
-}
-
-type ImageRequestParts = Pick<ImageRequest, 'command' | 'model' | 'body' | 'sources' | 'warnings'>
-
-const endpoints = { 'image create': imageCreateEndpoint, 'image edit': imageEditEndpoint } as const
 
 /** A request of a validated body. Checks its output files, and adds their problems to the list. */
 export async function imageRequest(
   context: FileContext,
-  parts: ImageRequestParts,
+  parts: Pick<ImageRequest, 'command' | 'model' | 'body' | 'sources' | 'warnings'>,
   plan: ImagePlan,
   { add, check }: ProblemList,
 ): Promise<ImageRequest> {
   const { body, model } = parts
-  const prompt = typeof body['prompt'] === 'string' ? body['prompt'] : ''
+  const prompt = stringOf(body['prompt']) ?? ''
   const count = countOf(body)
   const outputs = planOutputs(context, {
     output: plan.output,
@@ -89,7 +81,9 @@ export async function imageRequest(
     prompt,
     now: context.clock.now(),
   })
-  const extension = extensionFor(body)
+  // The actual one depends on the bytes that come.
+  const format = stringOf(body['output_format']) ?? 'png'
+  const extension = format === 'jpeg' ? 'jpg' : format
   const wanted: number[] = []
   const existing: ImageRequest['existing'][number][] = []
   for (let index = 1; index <= count; index++) {
@@ -161,12 +155,6 @@ function countOf({ n }: Body): number {
   return typeof n === 'number' && n >= 1 ? Math.min(Math.floor(n), maxPlannedNames) : 1
 }
 
-/** The expected extension; the actual one depends on the bytes received. */
-function extensionFor(body: Body): string {
-  const format = body['output_format']
-  return format === 'jpeg' ? 'jpg' : typeof format === 'string' ? format : 'png'
-}
-
 /** Refuses an incomplete image: generating it would overwrite the file, skipping it would report success. */
 async function readExisting(context: FileContext, path: string): Promise<SavedImage> {
   const problem = (code: ErrorCode, message: string) =>
@@ -196,18 +184,17 @@ export function imageGatewayRequest(
   request: ImageRequest,
   onProgress?: (sent: number, total: number) => void,
 ) {
-  const { command, streamed } = request
-  const { body, contentType, parts } =
-    command === 'image edit'
-      ? form(request)
-      : { body: jsonBody(request.body), contentType: 'application/json', parts: undefined }
+  const { body, contentType, path, parts } =
+    request.command === 'image edit'
+      ? { ...form(request), path: imageEditEndpoint.path }
+      : { body: jsonBody(request.body), contentType: 'application/json', path: imageCreateEndpoint.path }
   const reports = onProgress !== undefined && body.length >= progressFromBytes
   const wire = {
     method: 'POST',
-    url: endpointUrl(gateway, endpoints[command].path),
+    url: endpointUrl(gateway, path),
     kind: 'create',
     creation: imageCreation(request),
-    accept: streamed ? 'text/event-stream' : 'application/json',
+    accept: request.streamed ? 'text/event-stream' : 'application/json',
     contentType,
     idempotencyKey: idempotencyKeyOf(gateway),
     body: reports ? withProgress(body, onProgress) : body,

@@ -90,7 +90,7 @@ export async function recordJob(
 
 export interface CreatePlan extends RecordPlan {
   /** Called with the id of a job once that is on record, before it is reported. */
-  onRecorded(id: string): Promise<void>
+  onRecorded?(id: string): Promise<void>
 }
 
 interface JobCreation {
@@ -124,7 +124,7 @@ export async function createJob<Result>(
     isCreated = true
     log?.close()
     await keepRecord(stored, { ...change, id }, warn)
-    if (stored?.record.id === id) await plan.onRecorded(id)
+    if (stored?.record.id === id) await plan.onRecorded?.(id)
     call.listener.event({ type: 'job-create', id, kind })
   }
   try {

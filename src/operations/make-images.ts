@@ -11,7 +11,6 @@ import type { Gateway } from '../gateway/gateway.ts'
 import { receiveImages } from '../gateway/images/image-reply.ts'
 import { imageGatewayRequest, type ImagePlan, type ImageRequest } from './image-request.ts'
 import { createImageWriters, ImageResults, type ImageViewer, type ImageWriters } from './image-results.ts'
-import type { ImageSource } from './image-sources.ts'
 import { recordJob, type RecordPlan } from './jobs.ts'
 import { someFailed } from './media-results.ts'
 import { countMismatch, mismatchError } from './mismatch.ts'
@@ -25,7 +24,11 @@ export async function makeImages(call: Call, request: ImageRequest, plan: ImageP
   const work = async () => {
     for (const message of request.warnings) results.warn(message)
     // Now, because the new images may replace the source files.
-    const inputs = plan.sidecar ? await Promise.all(request.sources.map(digestOf)) : []
+    const sources = plan.sidecar ? request.sources : []
+    const digests = sources.map(async ({ field, label: path, bytes, digest }) => {
+      return { field, path, bytes, sha256: await digest() }
+    })
+    const inputs = await Promise.all(digests)
     const wire = imageGatewayRequest(gateway, request, (sent, total) =>
       listener.event({ type: 'upload-progress', sent, total }),
     )
@@ -154,10 +157,6 @@ function afterSending(error: ModelgateError, hasReplied: boolean): ModelgateErro
   const isBillingUnknown = exit === 'io' && facts.billed === undefined
   if (exit !== 'usage' && !(isBillingUnknown && hasReplied)) return error
   return error.amend({ exit: 'io', phase: 'output', billed: 'yes' })
-}
-
-async function digestOf({ field, label: path, bytes, digest }: ImageSource): Promise<InputDigest> {
-  return { field, path, bytes, sha256: await digest() }
 }
 
 /** Writes a record beside each image. One that cannot be written is a warning: the image has been saved. */

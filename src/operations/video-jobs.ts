@@ -4,7 +4,7 @@ import type { OutputEvent } from '../events/documents.ts'
 import { formatState } from '../events/format-job.ts'
 import { outputVersion } from '../events/version.ts'
 import type { AwaitedVideo, SavedVideo, VideoDocument, VideosDocument } from '../events/video.ts'
-import { leadTo, type NextCommand } from '../files/next-command.ts'
+import { leadTo } from '../files/next-command.ts'
 import type { JobReport } from '../gateway/videos/read-job.ts'
 import { lookUpJob, lookUpOnce, startJob } from '../gateway/videos/job-requests.ts'
 import { waitForJob } from '../gateway/videos/wait-for-job.ts'
@@ -75,17 +75,36 @@ async function checkSource({ gateway }: Call, source: NamedJob, { resume }: Pick
   })
 }
 
+export interface AwaitedJob {
+  readonly named: NamedJob
+  readonly plan: WaitPlan
+  /** Its videos if earlier commands have saved all of them: then its gateway is not asked. */
+  readonly saved?: readonly SavedVideo[] | undefined
+  /** On its gateway; left out for one whose videos are saved. */
+  readonly call?: Call | undefined
+}
+
 /** Waits for a job that was started earlier, and saves its videos. @param first a report of a moment ago */
 export function waitForVideo(
-  call: Call,
+  listener: Listener,
   command: VideoDocument['command'],
-  named: NamedJob,
-  plan: WaitPlan,
+  job: AwaitedJob,
   first?: JobReport,
 ): Promise<Outcome<VideoDocument>> {
-  const run = new VideoRun(call.listener, command, named)
-  return run.settle(call, () => waitAndSave(call, run, plan, named, first))
+  return settleJob(new VideoRun(listener, command, job.named), job, first)
 }
+
+async function settleJob(
+  run: VideoRun,
+  { named, plan, saved, call }: AwaitedJob,
+  first?: JobReport,
+  takeTurn?: TakeTurn,
+): Promise<Outcome<VideoDocument>> {
+  if (saved !== undefined) return run.reportSaved(saved, plan)
+  return await run.settle(call!, () => waitAndSave(call!, run, plan, named, first, takeTurn))
+}
+
+type TakeTurn = ReturnType<typeof createTurns>
 
 /** @returns the error for missing videos @throws ModelgateError, for one that is still running with the command to resume */
 async function waitAndSave(
@@ -94,7 +113,7 @@ async function waitAndSave(
   plan: WaitPlan,
   { id, kind }: Pick<NamedJob, 'id' | 'kind'>,
   first?: JobReport,
-  takeTurn: ReturnType<typeof createTurns> = (work) => work(),
+  takeTurn: TakeTurn = (work) => work(),
 ): Promise<ModelgateError | undefined> {
   const { stored } = run
   const { deadlineMs, isOwn } = plan
@@ -169,25 +188,18 @@ export async function lookUpVideo(
   return run.settle(call, work)
 }
 
-export interface AwaitedJob {
-  readonly named: NamedJob
-  readonly plan: WaitPlan
-  /** Its videos if earlier commands have saved all of them: then its gateway is not asked. */
-  readonly saved: readonly SavedVideo[] | undefined
-}
-
 const savingAtOnce = 4
 
-/** Saves the videos of each job as it completes. @param jobs with the call for those that are not saved yet */
+/** Saves the videos of each job as it completes. */
 export async function waitForVideos(
   { listener, signal }: { readonly listener: Listener; readonly signal: AbortSignal },
-  jobs: readonly (AwaitedJob & { readonly call?: Call | undefined })[],
-  resume: (ids: readonly string[]) => NextCommand,
+  jobs: readonly AwaitedJob[],
 ): Promise<Outcome<VideosDocument>> {
   const warnings: string[] = []
   listener.event({ type: 'start', version: outputVersion, command: 'wait', model: null })
   const takeTurn = createTurns(savingAtOnce)
-  const waitFor = async ({ named, plan, saved, call }: (typeof jobs)[number]) => {
+  const waitFor = async (job: AwaitedJob) => {
+    const { named } = job
     const { id } = named
     const event = (one: OutputEvent) => {
       if (one.type === 'start') return
@@ -197,8 +209,7 @@ export async function waitForVideos(
       listener.event({ ...one, message })
     }
     const run = new VideoRun({ ...listener, event }, 'wait', named)
-    const work = () => waitAndSave(call!, run, plan, named, undefined, takeTurn)
-    const outcome = saved === undefined ? await run.settle(call!, work) : run.reportSaved(saved, plan)
+    const outcome = await settleJob(run, job, undefined, takeTurn)
     const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
     const reason = error === undefined ? null : { code: error.code, message: error.message }
     if (reason !== null && !signal.aborted && error?.exit !== 'running') {
@@ -217,7 +228,7 @@ export async function waitForVideos(
   // After a signal, whatever has not come; else what is still running.
   const left = outcomes.filter(({ error }) => error && (signal.aborted || error.exit === 'running'))
   const ids = left.map(({ id }) => id)
-  const goOn = ids.length === 0 ? {} : leadTo('To continue waiting: ', resume(ids))
+  const goOn = ids.length === 0 ? {} : leadTo('To continue waiting: ', jobs[0]!.plan.resume(ids))
   if (signal.aborted) {
     const reason = signal.reason as ModelgateError
     return { kind: 'failed', document, error: reason.amend({ phase: 'wait', billed: 'yes', ...goOn }) }

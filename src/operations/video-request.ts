@@ -72,12 +72,6 @@ export function videoCreation(request: Pick<VideoRequest, 'model' | 'body' | 'co
   }
 }
 
-/** The label identifies it in messages: a flag, a field. */
-export type MediaInput = { readonly label: string } & (
-  | { readonly path: string }
-  | { readonly bytes: Uint8Array }
-)
-
 export type InstanceMedia = Partial<Record<'image' | 'lastFrame' | 'referenceImages' | 'video', unknown>>
 
 /** The address of media in cloud storage (`gs:`), which only the gateway can read; undefined for any other name. */
@@ -87,30 +81,36 @@ export function storedMedia(name: string): JsonObject | undefined {
   return { gcsUri: name, ...(mimeType === undefined ? {} : { mimeType }) }
 }
 
-export async function readPicture(context: FileContext, picture: MediaInput): Promise<JsonObject> {
-  const { base64, mimeType } = await readMedia(context, picture, 'image')
+/** @param label identifies it in messages: a flag, a field @param picture the path of a file, or its content */
+export async function readPicture(
+  context: FileContext,
+  label: string,
+  picture: string | Uint8Array,
+): Promise<JsonObject> {
+  const { base64, mimeType } = await readMedia(context, label, picture, 'image')
   return { bytesBase64Encoded: base64, mimeType }
 }
 
 /** Reads a video to extend. The URL of one is passed on: the gateway takes only what it has made itself. */
-export async function readVideo(
-  context: FileContext,
-  video: { readonly label: string; readonly path: string },
-): Promise<JsonObject> {
-  const { path } = video
+export async function readVideo(context: FileContext, label: string, path: string): Promise<JsonObject> {
   if (/^https?:\/\//i.test(path)) return { uri: path }
   const stored = storedMedia(path)
   if (stored !== undefined) return stored
-  const { base64, mimeType } = await readMedia(context, video, 'video')
+  const { base64, mimeType } = await readMedia(context, label, path, 'video')
   return { encodedVideo: base64, encoding: mimeType }
 }
 
-async function readMedia(context: FileContext, media: MediaInput, kind: 'image' | 'video') {
-  const bytes = 'bytes' in media ? media.bytes : await readInputFile(context, media.path)
-  if (bytes instanceof ModelgateError) throw bytes.amend({ message: `${media.label}: ${bytes.message}` })
+async function readMedia(
+  context: FileContext,
+  label: string,
+  media: string | Uint8Array,
+  kind: 'image' | 'video',
+) {
+  const bytes = typeof media === 'string' ? await readInputFile(context, media) : media
+  if (bytes instanceof ModelgateError) throw bytes.amend({ message: `${label}: ${bytes.message}` })
   const mimeType = sniffMediaType(bytes.subarray(0, 4096))
   if (mimeType?.startsWith(`${kind}/`)) return { base64: Buffer.from(bytes).toString('base64'), mimeType }
-  const name = 'path' in media ? `${media.label} ${JSON.stringify(media.path)}` : media.label
+  const name = typeof media === 'string' ? `${label} ${JSON.stringify(media)}` : label
   const actual = mimeType === undefined ? '' : ` but ${mimeType}`
   const noun = kind === 'image' ? 'picture' : 'video'
   throw new UsageError(`${name} is not a ${noun}${actual}.`, { code: 'wrong_type' })

@@ -257,13 +257,13 @@ export interface SavePlan {
   /** Whether the target differs from the record, which then keeps the earlier files. */
   readonly isCopy: boolean
   /** Fetch results from private addresses, too. */
-  readonly allowPrivateUrls: boolean
+  readonly allowPrivateUrls?: boolean
   /** Whether a video that could not be verified is a failure. */
-  readonly strict: boolean
+  readonly strict?: boolean
   /** Whether a video that is not what was asked for is none. */
-  readonly acceptMismatch: boolean
-  /** The command that resumes waiting for a job, for hints. */
-  readonly resume: (id: string) => NextCommand
+  readonly acceptMismatch?: boolean
+  /** The command that resumes waiting for a job, or for several, for hints. */
+  readonly resume: (id: string | readonly string[]) => NextCommand
 }
 
 /** Between two progress events of a download: one for every chunk would be too many. */
@@ -287,7 +287,7 @@ export async function saveVideos(call: Call, run: VideoRun, plan: SavePlan, job:
   let index = 0
   let reported = { index, at: -Infinity }
   const fetcher = createVideoFetcher(gateway, completed, () => lookUpJob(gateway, job), {
-    allowPrivate: plan.allowPrivateUrls,
+    allowPrivate: plan.allowPrivateUrls === true,
     onProgress({ received, total }) {
       const at = context.clock.monotonic()
       if (reported.index === index && at - reported.at < progressMs && received !== total) return

@@ -35,7 +35,12 @@ export async function makeVideo(run: TaskRun, report: JobReport | undefined): Pr
   const plan = planOf(run)
   const deadlineMs = shared.timeoutMs === undefined ? undefined : context.clock.monotonic() + shared.timeoutMs
   const named = { ...job, stored: await plan.store.find(job.id) }
-  const outcome = await waitForVideo(call, 'wait', named, { ...plan, deadlineMs, isOwn: false }, report)
+  const outcome = await waitForVideo(
+    listener,
+    'wait',
+    { named, call, plan: { ...plan, deadlineMs, isOwn: false } },
+    report,
+  )
   const document = wholeResult(task, outcome)
   if (document.files.length < instance.count) {
     // Of a job without a record the operation does not know how many videos it was asked for.
@@ -56,15 +61,12 @@ function planOf({ task: { instance }, call: { context }, shared }: TaskRun): Sta
     start: { is_sandbox: shared.project.isSandbox, profile: shared.profile },
     place,
     keepsWords: false,
-    onRecorded: async () => {},
     waits: false,
     checksSource: true,
     output: planOutputs(context, { ...place, ...names, kind: 'video' }),
     force: true,
     refetch: false,
     isCopy: false,
-    allowPrivateUrls: false,
-    strict: false,
     acceptMismatch: true,
     pollIntervalS: shared.pollIntervalS,
     deadlineMs: undefined,

@@ -184,7 +184,7 @@ async function attachmentOf(context: FileContext, path: string): Promise<Attachm
 }
 
 async function readMedia(context: FileContext, files: (name: string) => readonly GivenFile[]) {
-  const picture = (label: string, { path }: GivenFile) => readPicture(context, { label, path })
+  const picture = (label: string, { path }: GivenFile) => readPicture(context, label, path)
   const references = files('reference').map(async (file) => ({
     image: await picture('reference', file),
     referenceType: file.role ?? videoReferenceTypes[0],
@@ -194,7 +194,7 @@ async function readMedia(context: FileContext, files: (name: string) => readonly
     ...files('last_frame').map(async (file) => ({ lastFrame: await picture('last_frame', file) })),
     allInputs(references).then((read) => (read.length === 0 ? {} : { referenceImages: read })),
     ...files('video').map(async ({ path }) => ({
-      video: await readVideo(context, { label: 'video', path }),
+      video: await readVideo(context, 'video', path),
     })),
   ])
   return Object.assign({}, ...parts) as InstanceMedia

@@ -10,7 +10,7 @@ import type { JobStore, StoredJob } from '../../../files/calls/job-store.ts'
 import { isOwnOrigin } from '../../../gateway/url.ts'
 import { openJobs, unrecordedJob, type NamedJob, type RecordPlan } from '../../../operations/jobs.ts'
 import { createGate } from '../../../output/gate.ts'
-import { learnName, type JobNames } from './resume-command.ts'
+import { learnName, resumeCommand, type JobNames } from './resume-command.ts'
 import type { CommonOptions } from '../options/common-options.ts'
 import { readSettings, type CommandCall } from '../gateway/open-gateway.ts'
 
@@ -61,11 +61,14 @@ export interface FoundJob<
   /** As the user gave them; a hint repeats these. */
   readonly given: Options
   readonly store: JobStore
-  /** What it is called in commands, if it is on record. */
-  readonly names: JobNames
+  /** The command that waits for it. */
+  readonly resume: ReturnType<typeof resumeCommand>
 }
 
-/** @param text an id, or the beginning of one; undefined with `--last` */
+/**
+ * @param text an id, or the beginning of one; undefined with `--last`
+ * @param names what jobs on record are called in commands, of several that one command waits for
+ */
 export async function findNamedJob<
   Options extends CommonOptions & { readonly last?: true },
   Kind extends RecordKind,
@@ -75,6 +78,7 @@ export async function findNamedJob<
   text: string | undefined,
   kinds: readonly Kind[],
   gate = createGate(context),
+  names: JobNames = new Map(),
 ): Promise<FoundJob<Options, Kind>> {
   const store = openJobs(context, stateFolder(context), gate)
   const settings = await readSettings(context, given)
@@ -93,9 +97,8 @@ export async function findNamedJob<
   }
   const call = await callForJob({ context, options: given, settings, gate }, stored?.record)
   const named = stored === undefined ? unrecordedJob(text!, kinds) : recordedJob(call, stored, kinds)
-  const names: JobNames = new Map()
   if (stored !== undefined) await learnName(context, store, names, named.id)
-  return { ...call, named, given, store, names }
+  return { ...call, named, given, store, resume: resumeCommand(context, given, names) }
 }
 
 /** @throws UsageError if its id is unknown, it is of another kind, or on another gateway */
