@@ -27,7 +27,6 @@ import type { MadeImages } from '../files/calls/job-record.ts'
 import type { StoredJob } from '../files/calls/job-store.ts'
 import {
   askForNamedFormat,
-  imageCreation,
   imageGatewayRequest,
   imageRequest,
   type ImagePlan,
@@ -228,7 +227,7 @@ export async function sendImages(call: CommandCall<ImageOptions>, request: Image
   await runOperation(call, {
     streamed: request.streamed,
     warnings: request.warnings,
-    logged: { ...request, creation: imageCreation(request) },
+    logged: request,
     describeRequest: (gateway) => imageGatewayRequest(gateway, request),
     output: () => ({ result: 'files' }),
     async operation(opened) {

@@ -5,19 +5,17 @@ import { flagsOf } from '../contract/field.ts'
 import { videoOperationEndpoint, videoReferenceTypes, videoRemixEndpoint } from '../contract/videos.ts'
 import {
   addInstance,
-  instancesOf,
   readPicture,
   readVideo,
   storedMedia,
   type InstanceMedia,
-  videoCreation,
   videoGatewayRequest,
   videoRequest,
   type VideoRequest,
 } from '../operations/video-request.ts'
 import { planOutputs } from '../files/output-plan.ts'
 import { mediaTypeOfName } from '../files/media-type.ts'
-import type { JsonObject } from '../json.ts'
+import { objectsOf, type JsonObject } from '../json.ts'
 import { isUrl } from '../operations/image-sources.ts'
 import { addContractFlags, inputOption } from './shared/request/contract-flags.ts'
 import { fetchSource } from './shared/request/fetch-source.ts'
@@ -88,7 +86,7 @@ export function registerVideoGenerate(command: Command, context: Context, start 
       const hasContent =
         mediaIn(options).length > 0 ||
         options.instances !== undefined ||
-        instancesOf(body).length > 0 ||
+        objectsOf(body['instances']).length > 0 ||
         ['prompt', 'instances'].some((name) => isSet(draft, name))
       const prompt = await readTextPrompt(draft, hasContent)
       if (prompt === undefined && settings?.quiet.value !== true) noteUnreadInput(context)
@@ -295,7 +293,7 @@ export async function startJob(
   const resume = resumeCommand(context, options, names, true)
   await runOperation(call, {
     warnings: request.warnings,
-    logged: { ...request, media: mediaIn(options), creation: videoCreation(request) },
+    logged: { ...request, media: mediaIn(options) },
     describeRequest: (gateway) => videoGatewayRequest(gateway, request, remixed),
     output: () => ({ result: waits ? 'files' : 'job-id', resume }),
     operation: (opened) =>

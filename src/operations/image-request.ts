@@ -38,6 +38,7 @@ export interface ImageRequest {
   readonly wanted: readonly number[]
   /** Those that exist already, by their numbers from 1 (`skipExisting`). */
   readonly existing: readonly { readonly index: number; readonly file: SavedImage }[]
+  readonly creation: Creation
   readonly warnings: readonly string[]
 }
 
@@ -109,6 +110,7 @@ export async function imageRequest(
     outputs,
     wanted,
     existing,
+    creation: imageCreation(model, body, wanted.length),
   }
 }
 
@@ -193,7 +195,7 @@ export function imageGatewayRequest(
     method: 'POST',
     url: endpointUrl(gateway, path),
     kind: 'create',
-    creation: imageCreation(request),
+    creation: request.creation,
     accept: request.streamed ? 'text/event-stream' : 'application/json',
     contentType,
     idempotencyKey: idempotencyKeyOf(gateway),
@@ -202,10 +204,9 @@ export function imageGatewayRequest(
   return { ...wire, parts }
 }
 
-export function imageCreation(request: Pick<ImageRequest, 'model' | 'body' | 'wanted'>): Creation {
-  const { model, body, wanted } = request
+export function imageCreation(model: string | null, body: Body, count: number): Creation {
   const variant = { size: askedFor(body['size']), quality: askedFor(body['quality']) }
-  return { model, count: wanted.length, of: 'image', variant }
+  return { model, count, of: 'image', variant }
 }
 
 /** With `auto` the model chooses. */

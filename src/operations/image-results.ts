@@ -24,6 +24,7 @@ type StoredImage = SavedImage & { readonly content?: readonly Uint8Array[] }
 
 /** The results of a request so far. */
 export class ImageResults extends MediaResults<ImageDocument> {
+  protected readonly noun = 'image'
   readonly request: ImageRequest
   readonly #clock: Clock
   readonly #files: SavedImage[] = []

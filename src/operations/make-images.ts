@@ -13,7 +13,6 @@ import { imageGatewayRequest, type ImagePlan, type ImageRequest } from './image-
 import { createImageWriters, ImageResults, type ImageViewer, type ImageWriters } from './image-results.ts'
 import { recordJob, type RecordPlan } from './jobs.ts'
 import { someFailed } from './media-results.ts'
-import { countMismatch, mismatchError } from './mismatch.ts'
 import { settle, type Call, type Outcome } from './operation.ts'
 
 /** Generates images, and saves every image or URL in the reply. */
@@ -62,7 +61,7 @@ export async function makeImages(call: Call, request: ImageRequest, plan: ImageP
     const kept = plan.relay === undefined ? results.maxKept : total
     // Of an image that was not requested `-o -` has its own warning.
     if (total > (request.outputs.toStandardOutput ? kept : request.wanted.length)) {
-      results.warn(countMismatch(total, request.wanted.length, 'image', Math.min(total, kept)))
+      results.warnOfCount(total, request.wanted.length, Math.min(total, kept))
     }
     return await judge(call, results, plan, broken)
   }
@@ -127,10 +126,11 @@ async function judge(
     const some = someFailed(`${failures.length} of ${length} images failed.`, errors)
     return some.exit === 'running' ? some.amend(fetchLater(next)) : some
   }
-  const mismatch = mismatchError('image', acceptMismatch ? [] : results.mismatches, (index) => {
+  const pathOf = (index: number) => {
     const image = saved.get(index)
     return image?.content === undefined ? image?.path : undefined
-  })
+  }
+  const mismatch = acceptMismatch ? undefined : results.mismatchError(pathOf)
   if (mismatch !== undefined || !strict || doubts.size === 0) return mismatch
   const subject = doubts.size === 1 ? 'An image' : `${doubts.size} images`
   const message = `${subject} could not be verified as what was asked for.`

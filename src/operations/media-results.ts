@@ -3,13 +3,15 @@ import type { ImageDocument } from '../events/image.ts'
 import type { Mismatch } from '../events/text.ts'
 import { outputVersion } from '../events/version.ts'
 import type { VideoDocument } from '../events/video.ts'
-import type { Difference } from './mismatch.ts'
+import { counted } from '../quantities.ts'
+import { differenceSentence, type Difference } from './mismatch.ts'
 import type { Listener } from './operation.ts'
 
 type MediaDocument = ImageDocument | VideoDocument
 
 /** What a call has come to so far. Its images or videos are numbered from 1. */
 export abstract class MediaResults<Document extends MediaDocument> {
+  protected abstract readonly noun: 'image' | 'video'
   readonly failures: MediaDocument['failures'][number][] = []
   readonly mismatches: Mismatch[] = []
   protected readonly listener: Listener
@@ -37,6 +39,25 @@ export abstract class MediaResults<Document extends MediaDocument> {
 
   protected addDifferences(index: number, found: readonly Difference[]): void {
     this.mismatches.push(...found.map((one) => ({ index, ...one })))
+  }
+
+  /** The error for results that are kept and are not what was asked for; undefined where there is none. */
+  mismatchError(pathOf: (index: number) => string | undefined): ModelgateError | undefined {
+    if (this.mismatches.length === 0) return undefined
+    const sentences = this.mismatches.map((mismatch) =>
+      differenceSentence(pathOf(mismatch.index) ?? `The ${this.noun}`, mismatch),
+    )
+    return new ModelgateError('partial', 'mismatch', sentences.join('\n'), {
+      phase: 'result',
+      billed: 'yes',
+      hint: 'A gateway may drop fields that it does not know. --accept-mismatch accepts what came.',
+    })
+  }
+
+  warnOfCount(received: number, requested: number | undefined, kept: number): void {
+    const asked = requested === undefined ? '' : `, ${requested} requested`
+    const rest = kept === received ? '' : `; the first ${kept} are kept`
+    this.warn(`${counted(received, this.noun)} received${asked}${rest}.`)
   }
 }
 

@@ -1,9 +1,7 @@
 import { videoResolutions } from '../contract/videos.ts'
-import { ModelgateError } from '../errors.ts'
 import type { Mismatch } from '../events/text.ts'
 import { hasTransparentPixel } from '../files/codecs.ts'
 import { objectOf, stringOf, type JsonObject } from '../json.ts'
-import { counted } from '../quantities.ts'
 
 /**
  * A result held against its request: gateways in the middle drop fields that they do not know. Only what was asked for by
@@ -89,33 +87,4 @@ function difference(field: string, asked: string | undefined, came: string | und
 
 export function differenceSentence(subject: string, { field, asked, came }: Difference): string {
   return `${subject} came with ${field} ${came} instead of ${asked}.`
-}
-
-/** The error for results that are kept and are not what was asked for; undefined where there is none. */
-export function mismatchError(
-  noun: 'image' | 'video',
-  mismatches: readonly Mismatch[],
-  pathOf: (index: number) => string | undefined,
-): ModelgateError | undefined {
-  if (mismatches.length === 0) return undefined
-  const sentences = mismatches.map((mismatch) =>
-    differenceSentence(pathOf(mismatch.index) ?? `The ${noun}`, mismatch),
-  )
-  return new ModelgateError('partial', 'mismatch', sentences.join('\n'), {
-    phase: 'result',
-    billed: 'yes',
-    hint: 'A gateway may drop fields that it does not know. --accept-mismatch accepts what came.',
-  })
-}
-
-/** How many results were received and requested, as a sentence. @param kept how many of them, if not all */
-export function countMismatch(
-  received: number,
-  requested: number | undefined,
-  noun: 'image' | 'video',
-  kept = received,
-): string {
-  const counts = `${counted(received, noun)} received`
-  const all = requested === undefined ? counts : `${counts}, ${requested} requested`
-  return kept === received ? `${all}.` : `${all}; the first ${kept} are kept.`
 }

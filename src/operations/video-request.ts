@@ -9,7 +9,7 @@ import { mediaTypeOfName, sniffMediaType } from '../files/media-type.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { bareModel, idempotencyKeyOf } from '../gateway/url.ts'
 import { operationRequest, remixRequest, type Job } from '../gateway/videos/job-requests.ts'
-import { isObject, objectOf, stringOf, type JsonObject } from '../json.ts'
+import { objectOf, objectsOf, stringOf, type JsonObject } from '../json.ts'
 import type { Body } from './operation.ts'
 
 export interface VideoRequest {
@@ -19,6 +19,7 @@ export interface VideoRequest {
   readonly body: Body
   readonly prompt: string
   readonly count: number
+  readonly creation: Creation
   readonly warnings: readonly string[]
 }
 
@@ -27,14 +28,14 @@ export function videoRequest(
   prompt = promptOf(body),
   warnings: readonly string[] = [],
 ): VideoRequest {
-  const parts = { kind, body, prompt, warnings }
-  return kind === 'video'
-    ? { ...parts, command: 'video remix', model, count: 1 }
-    : { ...parts, command: 'video generate', model: bareModel(model), count: videoCount(body) }
+  const isRemix = kind === 'video'
+  const command = isRemix ? 'video remix' : 'video generate'
+  const parts = { model: isRemix ? model : bareModel(model), body, count: isRemix ? 1 : videoCount(body) }
+  return { ...parts, command, kind, prompt, warnings, creation: videoCreation(parts) }
 }
 
 function promptOf(body: Body): string {
-  const prompt = body['prompt'] ?? instancesOf(body)[0]?.['prompt']
+  const prompt = body['prompt'] ?? objectsOf(body['instances'])[0]?.['prompt']
   return typeof prompt === 'string' ? prompt : ''
 }
 
@@ -43,18 +44,13 @@ export function videoCount(request: unknown): number {
   const body = objectOf(request)
   const samples = objectOf(body['parameters'])['sampleCount']
   const each = typeof samples === 'number' && samples >= 1 ? Math.floor(samples) : 1
-  return Math.max(1, Math.min(each * instancesOf(body).length, maxPlannedNames))
-}
-
-/** The contract check reports those that are no objects. */
-export function instancesOf({ instances }: Body): Body[] {
-  return Array.isArray(instances) ? instances.filter((instance): instance is Body => isObject(instance)) : []
+  return Math.max(1, Math.min(each * objectsOf(body['instances']).length, maxPlannedNames))
 }
 
 /** The HTTP request, with its idempotency key. @param source the video that a remix starts from @throws UsageError */
 export function videoGatewayRequest(gateway: Gateway, request: VideoRequest, source?: Job) {
-  const { model, body } = request
-  const keyed = { body, idempotencyKey: idempotencyKeyOf(gateway), creation: videoCreation(request) }
+  const { model, body, creation } = request
+  const keyed = { body, creation, idempotencyKey: idempotencyKeyOf(gateway) }
   if (source === undefined) return operationRequest(gateway, model, keyed)
   return remixRequest(gateway, source.kind === 'video' ? source.id : lastSegment(source.id), keyed)
 }
@@ -122,7 +118,8 @@ export function addInstance(body: Body, prompt: string | undefined, media: Insta
     body['instances'] = [{ ...(prompt === undefined ? {} : { prompt }), ...media }]
     return
   }
-  const instances = instancesOf(body)
+  // The contract check reports those that are no objects.
+  const instances = objectsOf(body['instances']) as Body[]
   const withoutPrompt = instances.filter((instance) => instance['prompt'] === undefined)
   if (prompt !== undefined && withoutPrompt.length === 0) {
     throw new UsageError('All of the --instances have prompts of their own: leave out the separate one.')

@@ -8,7 +8,7 @@ import { filteredOf, jobObject, modelInName, type JobReport } from '../gateway/v
 import { type JsonObject, isObject, objectOf, stringOf } from '../json.ts'
 import { type NamedJob, keepRecord } from './jobs.ts'
 import { MediaResults, someFailed } from './media-results.ts'
-import { countMismatch, mismatchError, videoDifferences } from './mismatch.ts'
+import { videoDifferences } from './mismatch.ts'
 import { type Call, type Listener, type Outcome, type Redactor, settle } from './operation.ts'
 import { videoCount } from './video-request.ts'
 import { type NextCommand, leadTo } from '../files/next-command.ts'
@@ -33,6 +33,7 @@ type Judgement = Pick<SavePlan, 'strict' | 'acceptMismatch'>
 
 /** An operation on one job: what is known of it, and what has been reported so far. */
 export class VideoRun extends MediaResults<VideoDocument> {
+  protected readonly noun = 'video'
   readonly #files = new Map<number, SavedVideo>()
   /** The job that the command is about, if it was started earlier. */
   readonly #named: NamedJob | undefined
@@ -180,7 +181,7 @@ export class VideoRun extends MediaResults<VideoDocument> {
       return someFailed(isHeldBack ? filtered.sentence(count) : fewer, [], { remoteId: this.job!.id })
     }
     const pathOf = (index: number) => this.#files.get(index)?.path
-    const mismatch = mismatchError('video', acceptMismatch ? [] : this.mismatches, pathOf)
+    const mismatch = acceptMismatch ? undefined : this.mismatchError(pathOf)
     const doubtful = this.files.filter(({ verified }) => !verified).length
     if (mismatch !== undefined || !strict || doubtful === 0) return mismatch
     const message = `${doubtful === 1 ? 'A video' : `${doubtful} videos`} could not be verified as complete.`
@@ -333,7 +334,7 @@ function savedCount(run: VideoRun, completed: JobReport): number {
   const requested = run.stored === undefined ? undefined : videoCount(run.stored.record.request)
   const most = requested === undefined ? maxPlannedNames : Math.max(requested, usualVideoSamples)
   const count = Math.min(total, most)
-  if (count < total) run.warn(countMismatch(total, requested, 'video', count))
+  if (count < total) run.warnOfCount(total, requested, count)
   return count
 }
 

@@ -113,7 +113,7 @@ export function creationOf(instance: Instance): Creation {
   const body = bodyOf(instance)
   if (lane === 'text' || command === 'generate') return textCreation({ model, body })
   if (lane === 'video') return videoCreation({ model: model ?? '', body, count })
-  return imageCreation({ model, body, wanted: Array.from({ length: count }, (_, at) => at + 1) })
+  return imageCreation(model, body, count)
 }
 
 export function outputCount({ lane }: Pick<Instance, 'lane'>, body: Body): number {
