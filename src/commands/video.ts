@@ -35,7 +35,7 @@ import { modelSegment } from '../gateway/url.ts'
 import { pollSeconds } from '../limits.ts'
 import type { JobKind } from '../events/video.ts'
 import { startVideo, type WaitPlan } from '../operations/video-jobs.ts'
-import { learnName, resumeCommand, waitLimits, type JobNames } from './shared/jobs/resume-command.ts'
+import { resumeCommand, waitLimits, type JobNames } from './shared/jobs/resume-command.ts'
 import {
   checkRequest,
   finishedCall,
@@ -280,7 +280,6 @@ export async function startJob(
   source?: Promise<FoundJob<VideoOptions, JobKind>>,
 ): Promise<void> {
   const { context, options } = call
-  const record = recordPlan(call)
   const remixed = (await source)?.named
   // A remix may cost money, so only --sandbox itself selects the sandbox, never the record of the source.
   if (remixed?.stored?.record.is_sandbox && !options.sandbox) {
@@ -299,10 +298,9 @@ export async function startJob(
     operation: (opened) =>
       startVideo(opened, request, {
         ...waitPlan(call, resume),
-        ...record,
-        onRecorded: (id) => learnName(context, record.store, names, id),
+        ...recordPlan(call, names),
         output,
-        force: record.place.force,
+        force: options.force === true,
         waits,
         source: remixed,
         checksSource: options.check !== false,

@@ -32,8 +32,8 @@ import {
   keepRecord,
   waitOptions,
   withoutTotal,
-  type CreatePlan,
   type NamedJob,
+  type RecordPlan,
   type WaitLimits,
 } from './jobs.ts'
 import type { Call, Outcome } from './operation.ts'
@@ -42,7 +42,7 @@ import type { Call, Outcome } from './operation.ts'
 export function startBackground(
   call: Call,
   request: TextRequest,
-  plan: TextPlan & CreatePlan & WaitLimits,
+  plan: TextPlan & RecordPlan & WaitLimits,
 ): Promise<Outcome<TextDocument>> {
   const { gateway } = call
   const run = beginAnswer(call, request, plan)

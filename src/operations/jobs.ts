@@ -48,6 +48,8 @@ export interface RecordPlan {
   readonly place: Omit<NewJob['output'], 'cwd'>
   /** Whether prompts are kept (`history`). */
   readonly keepsWords: boolean
+  /** Called with the id of a job once that is on record, before it is reported. */
+  onRecorded?(id: string): Promise<void>
 }
 
 /** What is asked of the gateway, as far as it goes on record. */
@@ -88,11 +90,6 @@ export async function recordJob(
   }
 }
 
-export interface CreatePlan extends RecordPlan {
-  /** Called with the id of a job once that is on record, before it is reported. */
-  onRecorded?(id: string): Promise<void>
-}
-
 interface JobCreation {
   readonly stored: StoredJob | undefined
   /** Takes the bytes of the reply, which are on disk before they are parsed. */
@@ -107,7 +104,7 @@ interface JobCreation {
  */
 export async function createJob<Result>(
   call: Call,
-  plan: CreatePlan,
+  plan: RecordPlan,
   asked: AskedJob & { readonly kind: Exclude<RecordKind, 'image'> },
   warn: (message: string) => void,
   send: (creation: JobCreation) => Promise<Result>,

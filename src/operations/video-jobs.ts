@@ -6,7 +6,7 @@ import { outputVersion } from '../events/version.ts'
 import type { AwaitedVideo, SavedVideo, VideoDocument, VideosDocument } from '../events/video.ts'
 import { leadTo } from '../files/next-command.ts'
 import type { JobReport } from '../gateway/videos/read-job.ts'
-import { lookUpJob, lookUpOnce, startJob } from '../gateway/videos/job-requests.ts'
+import { lookUpJob, lookUpOnce, startJob, type Job } from '../gateway/videos/job-requests.ts'
 import { waitForJob } from '../gateway/videos/wait-for-job.ts'
 import {
   changeOf,
@@ -14,20 +14,17 @@ import {
   isNew,
   waitOptions,
   withoutTotal,
-  type CreatePlan,
   type NamedJob,
+  type RecordPlan,
   type WaitLimits,
 } from './jobs.ts'
 import { commonExit, type Call, type Listener, type Outcome } from './operation.ts'
 import { videoGatewayRequest, type VideoRequest } from './video-request.ts'
 import { VideoRun, jobFailed, saveVideos, type SavePlan } from './video-run.ts'
 
-export interface WaitPlan extends SavePlan, WaitLimits {
-  /** Whether an error is to say that the job is paid for; by default if this call has started it. */
-  readonly isOwn?: boolean
-}
+export type WaitPlan = SavePlan & WaitLimits
 
-export interface StartPlan extends WaitPlan, CreatePlan {
+export interface StartPlan extends WaitPlan, RecordPlan {
   /** Whether the job is waited for and its videos are saved. */
   readonly waits: boolean
   readonly source?: NamedJob | undefined
@@ -101,7 +98,9 @@ async function settleJob(
   takeTurn?: TakeTurn,
 ): Promise<Outcome<VideoDocument>> {
   if (saved !== undefined) return run.reportSaved(saved, plan)
-  return await run.settle(call!, () => waitAndSave(call!, run, plan, named, first, takeTurn))
+  // This wait is not what has paid for the job, whatever else the call has sent.
+  const waiting = { ...call!, hasSent: () => false }
+  return await run.settle(call!, () => waitAndSave(waiting, run, plan, named, first, takeTurn))
 }
 
 type TakeTurn = ReturnType<typeof createTurns>
@@ -111,12 +110,11 @@ async function waitAndSave(
   call: Call,
   run: VideoRun,
   plan: WaitPlan,
-  { id, kind }: Pick<NamedJob, 'id' | 'kind'>,
+  { id, kind }: Job,
   first?: JobReport,
   takeTurn: TakeTurn = (work) => work(),
 ): Promise<ModelgateError | undefined> {
   const { stored } = run
-  const { deadlineMs, isOwn } = plan
   // --timeout is counted from the start of the command.
   const gateway = withoutTotal(call.gateway)
   const timeLeft = createTimeLeft()
@@ -134,11 +132,10 @@ async function waitAndSave(
     ...options,
     first,
     isUnverified: stored === undefined && first === undefined,
-    ...(isOwn === undefined ? {} : { isOwn }),
     goOn: leadTo('To continue waiting: ', plan.resume(id)),
   }).finally(() => writing)
   if (ended.state === 'failed') throw jobFailed(ended)
-  const inTime = { ...gateway, limits: { ...gateway.limits, deadline: deadlineMs } }
+  const inTime = { ...gateway, limits: { ...gateway.limits, deadline: plan.deadlineMs } }
   return takeTurn(() => saveVideos({ ...call, gateway: inTime }, run, plan, job, ended))
 }
 

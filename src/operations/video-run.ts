@@ -254,9 +254,9 @@ export interface SavePlan {
   readonly output: OutputPlan
   readonly force: boolean
   /** Also fetch videos that were saved earlier. */
-  readonly refetch: boolean
+  readonly refetch?: boolean
   /** Whether the target differs from the record, which then keeps the earlier files. */
-  readonly isCopy: boolean
+  readonly isCopy?: boolean
   /** Fetch results from private addresses, too. */
   readonly allowPrivateUrls?: boolean
   /** Whether a video that could not be verified is a failure. */

@@ -35,12 +35,7 @@ export async function makeVideo(run: TaskRun, report: JobReport | undefined): Pr
   const plan = planOf(run)
   const deadlineMs = shared.timeoutMs === undefined ? undefined : context.clock.monotonic() + shared.timeoutMs
   const named = { ...job, stored: await plan.store.find(job.id) }
-  const outcome = await waitForVideo(
-    listener,
-    'wait',
-    { named, call, plan: { ...plan, deadlineMs, isOwn: false } },
-    report,
-  )
+  const outcome = await waitForVideo(listener, 'wait', { named, call, plan: { ...plan, deadlineMs } }, report)
   const document = wholeResult(task, outcome)
   if (document.files.length < instance.count) {
     // Of a job without a record the operation does not know how many videos it was asked for.
@@ -65,8 +60,6 @@ function planOf({ task: { instance }, call: { context }, shared }: TaskRun): Sta
     checksSource: true,
     output: planOutputs(context, { ...place, ...names, kind: 'video' }),
     force: true,
-    refetch: false,
-    isCopy: false,
     acceptMismatch: true,
     pollIntervalS: shared.pollIntervalS,
     deadlineMs: undefined,

@@ -154,14 +154,19 @@ export function placeOf({ context, options, settings, named: { stored } }: Found
   }
 }
 
-/** How a job that this call starts is recorded. */
-export function recordPlan({ context, options, settings, gate }: CommandCall): RecordPlan {
+/** How a job that this call starts is recorded. @param names take what it is called in commands */
+export function recordPlan(
+  { context, options, settings, gate }: CommandCall,
+  names: JobNames = new Map(),
+): RecordPlan {
   const { output = null, force = false, sandbox = false } = options
   const { profile, outputDir, history } = settings
+  const store = openJobs(context, stateFolder(context), gate)
   return {
-    store: openJobs(context, stateFolder(context), gate),
+    store,
     start: { is_sandbox: sandbox, profile: profile.value, terminal: context.terminalId },
     place: { output, folder: outputDir.value ?? null, force },
     keepsWords: history.value === 'full',
+    onRecorded: (id) => learnName(context, store, names, id),
   }
 }

@@ -22,7 +22,7 @@ import { allInputs } from '../../../problems.ts'
 import { runOperation } from '../call/run-operation.ts'
 import type { CommandCall } from '../gateway/open-gateway.ts'
 import { readStandardInputBytes } from '../input/standard-input.ts'
-import { answerCommand, learnName, resumeCommand, waitLimits, type JobNames } from '../jobs/resume-command.ts'
+import { answerCommand, resumeCommand, waitLimits, type JobNames } from '../jobs/resume-command.ts'
 import {
   addShared,
   collect,
@@ -211,12 +211,10 @@ export async function sendText(call: CommandCall<TextOptions>, request: TextRequ
         import('../../../operations/background-response.ts'),
         import('../jobs/named-job.ts'),
       ])
-      const record = recordPlan(call)
       return await startBackground(own, request, {
         ...plan,
         ...waitLimits(context, settings),
-        ...record,
-        onRecorded: (id) => learnName(context, record.store, names, id),
+        ...recordPlan(call, names),
       })
     },
   })
