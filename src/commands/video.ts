@@ -117,15 +117,12 @@ function noteUnreadInput(context: Context): void {
 }
 
 async function readMedia(draft: Draft<GenerateOptions>): Promise<InstanceMedia> {
-  const { context, options, problems } = draft
+  const { context, options } = draft
   const { image, lastFrame, reference, video } = options
-  // Nothing is fetched for a call that is refused anyway.
-  const isRefused = problems.any || draft.settings === undefined
   const read = async (flag: string, name: string): Promise<JsonObject> => {
     const stored = storedMedia(name)
     if (stored !== undefined) return stored
     if (isUrl(name)) {
-      if (isRefused) return { gcsUri: name }
       const source = await fetchSource(draft, { field: 'image', name: flag }, name)
       if (source.isAddress) {
         const mimeType = mediaTypeOfName(name) ?? 'application/octet-stream'

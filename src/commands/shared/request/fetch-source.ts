@@ -1,4 +1,3 @@
-import { UsageError } from '../../../errors.ts'
 import {
   fetchImage,
   imageAtAddress,
@@ -9,17 +8,15 @@ import { isDryRun, type CommonOptions } from '../options/common-options.ts'
 import { openGateway } from '../gateway/open-gateway.ts'
 import type { Draft } from './build-request.ts'
 
-/** A dry run fetches nothing. */
+/** Nothing is fetched by a dry run, nor for a call that is refused anyway. */
 export async function fetchSource(
   { settings, ...draft }: Draft<CommonOptions & { allowPrivateUrls?: true }>,
   input: SourceInput,
   url: string,
 ): Promise<ImageSource> {
-  const { options } = draft
-  if (settings === undefined) {
-    throw new UsageError(`${input.name}: a URL cannot be fetched before the configuration is right.`)
-  }
-  if (isDryRun(options) && !/^data:/i.test(url)) return imageAtAddress(input, url)
+  const { options, problems } = draft
+  const isShown = isDryRun(options) && !/^data:/i.test(url)
+  if (settings === undefined || problems.any || isShown) return imageAtAddress(input, url)
   const { gateway, close } = await openGateway({ ...draft, settings })
   try {
     return await fetchImage(gateway, input, url, options.allowPrivateUrls === true)
