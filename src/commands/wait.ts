@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
@@ -228,8 +228,7 @@ async function openAnswerFile(
   const { output = null, cwd = '', force = false } = stored?.record.output ?? {}
   if (output === null || output === '-') return undefined
   const path = resolve(cwd, output)
-  const isThere = (await stat(path).catch(() => undefined)) !== undefined
-  if (isThere && !force && !options.force) {
+  if (existsSync(path) && !force && !options.force) {
     warn(`${shownPath(path)} exists already, so the answer is printed; --force overwrites the file.`)
     return undefined
   }

@@ -55,7 +55,7 @@ export function startBackground(
     await createJob(call, plan, asked, run.warn, async ({ stored, onReplyBytes, created }) => {
       const job = responseJob(call, run, plan, place, stored)
       const sent = { ...wire, onReplyBytes }
-      if (request.streamed) return await job.follow(false, sent, created)
+      if (request.streamed) return await job.follow(sent, created)
       const report = await createBackground(gateway, sent)
       place.id = report.id
       run.receiver.replied?.(report.requestId)
@@ -82,10 +82,9 @@ export interface WaitForResponsePlan extends TextPlan, WaitLimits {
 /** Waits for a response that was started earlier, and emits its answer. */
 export function waitForResponse(call: Call, named: NamedJob<'response'>, plan: WaitForResponsePlan) {
   const { answerSchema, warnings, after, streamed } = plan
-  const isRest = after >= 0
-  const facts = { command: 'wait', answerSchema, warnings, isRest } as const
+  const facts = { command: 'wait', answerSchema, warnings, isRest: after >= 0 } as const
   return continueResponse(call, named, plan, after, facts, async (run, job) => {
-    if (streamed) await job.follow(isRest, responseStream(call.gateway, named.id, after))
+    if (streamed) await job.follow(responseStream(call.gateway, named.id, after))
     else {
       await job.take(await job.ended())
       run.decoder.finish(false)
@@ -152,13 +151,12 @@ function responseJob(call: Call, run: TextRun, plan: WaitLimits, place: StreamPl
     },
     /** Streams it from its place until it ends. @param request that for its stream, or the one that creates it */
     async follow(
-      isRest: boolean,
       request: Parameters<typeof followResponse>[1],
       onId: (id: string) => Promise<void> = async () => {},
     ): Promise<void> {
       const onReport = (report: ResponseReport) => void keep(changeOf(report))
       const receiver = { ...run.receiver, onId, onReport }
-      const options = { ...lookUps(), isRest }
+      const options = { ...lookUps(), isRest: place.after >= 0 }
       await followResponse(call.gateway, request, place, run.decoder, receiver, options).finally(() => {
         const { state, response } = run.decoder.result()
         const status = stringOf(objectOf(response)['status']) ?? null

@@ -22,7 +22,10 @@ import { commonExit, type Call, type Listener, type Outcome } from './operation.
 import { videoGatewayRequest, type VideoRequest } from './video-request.ts'
 import { VideoRun, jobFailed, saveVideos, type SavePlan } from './video-run.ts'
 
-export type WaitPlan = SavePlan & WaitLimits
+export interface WaitPlan extends SavePlan, WaitLimits {
+  /** Given where several jobs are waited for, of which only some may save their videos at the same time. */
+  readonly takeTurn?: ReturnType<typeof createTurns>
+}
 
 export interface StartPlan extends WaitPlan, RecordPlan {
   /** Whether the job is waited for and its videos are saved. */
@@ -95,24 +98,20 @@ async function settleJob(
   run: VideoRun,
   { named, plan, saved, call }: AwaitedJob,
   first?: JobReport,
-  takeTurn?: TakeTurn,
 ): Promise<Outcome<VideoDocument>> {
   if (saved !== undefined) return run.reportSaved(saved, plan)
   // This wait is not what has paid for the job, whatever else the call has sent.
   const waiting = { ...call!, hasSent: () => false }
-  return await run.settle(call!, () => waitAndSave(waiting, run, plan, named, first, takeTurn))
+  return await run.settle(call!, () => waitAndSave(waiting, run, plan, named, first))
 }
-
-type TakeTurn = ReturnType<typeof createTurns>
 
 /** @returns the error for missing videos @throws ModelgateError, for one that is still running with the command to resume */
 async function waitAndSave(
   call: Call,
   run: VideoRun,
   plan: WaitPlan,
-  { id, kind }: Job,
+  job: Job,
   first?: JobReport,
-  takeTurn: TakeTurn = (work) => work(),
 ): Promise<ModelgateError | undefined> {
   const { stored } = run
   // --timeout is counted from the start of the command.
@@ -126,17 +125,17 @@ async function waitAndSave(
     return timeLeft(found, elapsedMs)
   }
   const startedAt = stored?.record.created_at ?? first?.createdAt ?? undefined
-  const options = waitOptions(call, plan, stored, () => id, onReport, startedAt)
-  const job = { id, kind }
+  const options = waitOptions(call, plan, stored, () => job.id, onReport, startedAt)
   const ended = await waitForJob(gateway, job, {
     ...options,
     first,
     isUnverified: stored === undefined && first === undefined,
-    goOn: leadTo('To continue waiting: ', plan.resume(id)),
+    goOn: leadTo('To continue waiting: ', plan.resume(job.id)),
   }).finally(() => writing)
   if (ended.state === 'failed') throw jobFailed(ended)
   const inTime = { ...gateway, limits: { ...gateway.limits, deadline: plan.deadlineMs } }
-  return takeTurn(() => saveVideos({ ...call, gateway: inTime }, run, plan, job, ended))
+  const save = () => saveVideos({ ...call, gateway: inTime }, run, plan, job, ended)
+  return await (plan.takeTurn?.(save) ?? save())
 }
 
 /**
@@ -195,7 +194,7 @@ export async function waitForVideos(
   const warnings: string[] = []
   listener.event({ type: 'start', version: outputVersion, command: 'wait', model: null })
   const takeTurn = createTurns(savingAtOnce)
-  const waitFor = async (job: AwaitedJob) => {
+  const waitFor = async ({ plan, ...job }: AwaitedJob) => {
     const { named } = job
     const { id } = named
     const event = (one: OutputEvent) => {
@@ -206,7 +205,7 @@ export async function waitForVideos(
       listener.event({ ...one, message })
     }
     const run = new VideoRun({ ...listener, event }, 'wait', named)
-    const outcome = await settleJob(run, job, undefined, takeTurn)
+    const outcome = await settleJob(run, { ...job, plan: { ...plan, takeTurn } })
     const error = outcome.kind === 'failed' ? outcome.error : outcome.failure
     const reason = error === undefined ? null : { code: error.code, message: error.message }
     if (reason !== null && !signal.aborted && error?.exit !== 'running') {

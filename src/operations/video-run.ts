@@ -24,10 +24,7 @@ import { type VideoFetcher, createVideoFetcher, videoSources } from '../gateway/
 import { isUnknownJob, type Job, lookUpJob } from '../gateway/videos/job-requests.ts'
 
 /** What is known of a job, from the gateway or from the record, which may lack the gateway's own object. */
-type KnownJob = Omit<Partial<JobReport>, 'value'> &
-  Pick<JobReport, 'id' | 'kind' | 'model' | 'state' | 'status' | 'progress' | 'expiresAt' | 'requestId'> & {
-    readonly value: JobReport['value'] | null
-  }
+type KnownJob = Job & Pick<JobReport, 'state'> & Partial<JobReport>
 
 type Judgement = Pick<SavePlan, 'strict' | 'acceptMismatch'>
 
@@ -67,7 +64,7 @@ export class VideoRun extends MediaResults<VideoDocument> {
 
   #reportRaw(): void {
     const { job } = this
-    if (job !== undefined && job.value !== null) this.listener.raw?.(job.text ?? JSON.stringify(job.value))
+    if (job?.value !== undefined) this.listener.raw?.(job.text ?? JSON.stringify(job.value))
   }
 
   /** Says of a job or its videos that are gone where they were saved; of an unknown job the record is reported. */
@@ -86,7 +83,7 @@ export class VideoRun extends MediaResults<VideoDocument> {
     if (this.job !== undefined || this.#named === undefined) return
     const { id, kind, stored } = this.#named
     const record = stored?.record
-    const value = isObject(record?.result?.reply) ? record.result.reply : null
+    const value = isObject(record?.result?.reply) ? record.result.reply : undefined
     const model = kind === 'operation' ? modelInName(id) : stringOf(jobObject(objectOf(value))['model'])
     this.job = {
       id,
@@ -97,7 +94,7 @@ export class VideoRun extends MediaResults<VideoDocument> {
       progress: record?.progress ?? null,
       expiresAt: record?.expires_at ?? null,
       requestId: record?.request_id ?? null,
-      value,
+      ...(value === undefined ? {} : { value }),
     }
   }
 
@@ -113,7 +110,8 @@ export class VideoRun extends MediaResults<VideoDocument> {
   document(): VideoDocument | undefined {
     const { job, stored } = this
     if (job === undefined) return undefined
-    const { id, kind, state, status, progress, createdAt, completedAt, expiresAt, value } = job
+    const { id, kind, state, status = null, progress = null } = job
+    const { createdAt, completedAt, expiresAt, requestId = null, value = null } = job
     const sent = jobObject(objectOf(value))
     // Relays count in milliseconds; the document counts whole seconds.
     const whole = (time: number | null | undefined) => (typeof time === 'number' ? Math.floor(time) : null)
@@ -137,7 +135,7 @@ export class VideoRun extends MediaResults<VideoDocument> {
       failures: this.failures,
       mismatches: this.mismatches,
       cost: null,
-      request_id: job.requestId,
+      request_id: requestId,
       warnings: this.warnings,
     }
   }
