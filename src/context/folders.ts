@@ -3,7 +3,7 @@ import { pathsOf } from '../platform.ts'
 
 export type Environment = Pick<Context, 'env' | 'home' | 'cwd' | 'platform'>
 
-/** For each platform the variable that names a folder, where that is by default in the home folder, and ours within it. */
+/** For each platform the variable that names a folder, where it is by default in the home directory, and ours within it. */
 const places = {
   config: {
     own: 'MODELGATE_CONFIG_DIR',
