@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, readlinkSync, realpathSync, statSync, type Stats } from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import type { CosmiconfigResult } from 'cosmiconfig'
 import { configFolder, homeFolder, type Environment } from '../context/folders.ts'
@@ -95,13 +95,26 @@ const maxBytes = 1_048_576
 function isCandidate(file: string): boolean {
   // Unlike statSync, existsSync does not throw for a folder without search permission.
   if (!existsSync(file)) return false
-  const stat = statSync(file)
+  const stat = statOf(file)
   if (stat.isDirectory()) return false
   if (file.endsWith('package.json')) return stat.isFile() && stat.size <= maxBytes && hasSettings(file)
   // Reading a device or a pipe might never end.
   if (!stat.isFile()) throw new ConfigError(`${file}: not a regular file.`)
   if (stat.size > maxBytes) throw new ConfigError(`${file}: larger than 1 MiB.`)
   return true
+}
+
+function statOf(file: string): Stats {
+  try {
+    return statSync(file)
+  } catch (error) {
+    throw unreadable(file, error)
+  }
+}
+
+function unreadable(file: string, cause: unknown): ConfigError {
+  const hint = 'Change its permissions, or move it away.'
+  return new ConfigError(`${file}: the configuration file cannot be read.`, { hint, cause })
 }
 
 /** An invalid package.json is reported only if it seems to have our settings. */
@@ -187,9 +200,7 @@ async function readConfigFile({ path, folder }: Candidate): Promise<FoundFile | 
     },
   })
   const found = await explorer.load(path).catch((cause: unknown) => {
-    if (cause instanceof ModelgateError) throw cause
-    const hint = 'Change its permissions, or move it away.'
-    throw new ConfigError(`${path}: the configuration file cannot be read.`, { hint, cause })
+    throw cause instanceof ModelgateError ? cause : unreadable(path, cause)
   })
   return found === null || found.isEmpty
     ? undefined
