@@ -52,7 +52,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, number>>>> = {
   src: {
     commands: 9255,
-    config: 2160,
+    config: 2171,
     context: 422,
     contract: 1425,
     cost: 259,
