@@ -12,9 +12,8 @@ import {
   findProjectFile,
   profileSection,
   userFilePath,
-  parseYaml,
-  quoted,
 } from '../config/config-file.ts'
+import { parseYaml, quoted } from '../config/parse-config.ts'
 import {
   flagName,
   settingCalled,

@@ -13,7 +13,7 @@ import {
 } from './shared/options/common-options.ts'
 import { badPorts, normaliseBaseUrl } from '../config/base-url.ts'
 import { Interrupted, UsageError, ModelgateError } from '../errors.ts'
-import { parseYaml } from '../config/config-file.ts'
+import { parseYaml } from '../config/parse-config.ts'
 import { decodeText, readInputFile } from '../files/input-file.ts'
 import { shownPath } from '../files/file-error.ts'
 import type { FaultRule } from '../sandbox/faults/fault-rule.ts'

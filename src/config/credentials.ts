@@ -4,7 +4,7 @@ import { dangerousNames, objectOf } from '../json.ts'
 import { editJson } from './edit-config.ts'
 import { checkPlace, rewriteFile, textIfThere, type RewrittenFile } from './rewrite-file.ts'
 import { credentialsPath, parseCredentials } from './key.ts'
-import { quoted } from './config-file.ts'
+import { quoted } from './parse-config.ts'
 
 /**
  * Stores a checked key for a profile, or with undefined removes it, in the credentials file. That becomes private (0600)

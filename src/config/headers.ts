@@ -6,7 +6,8 @@ import { isLoopback } from '../loopback.ts'
 import { minHiddenLength } from '../limits.ts'
 import { hiddenValue } from '../files/next-command.ts'
 import { parsed, type Report } from './mapping.ts'
-import { fileProblem, quoted } from './config-file.ts'
+import { fileProblem } from './config-file.ts'
+import { quoted } from './parse-config.ts'
 
 /** Headers by their names in lower case: a value, `@FILE` or `env:NAME`. */
 export type HeaderSources = Readonly<Record<string, string>>

@@ -6,7 +6,8 @@ import { isObject, objectOf } from '../json.ts'
 import { nearestName } from '../nearest-name.ts'
 import { pathsOf } from '../platform.ts'
 import type { ProblemList } from '../problems.ts'
-import { userFilePath, quoted, type FoundFile } from './config-file.ts'
+import { userFilePath, type FoundFile } from './config-file.ts'
+import { quoted } from './parse-config.ts'
 import {
   boolean,
   flagName,

@@ -1,7 +1,8 @@
 import { inCi, type Context } from '../context.ts'
 import { ConfigError } from '../errors.ts'
 import { createProblemList } from '../problems.ts'
-import { findProjectFile, findUserFile, quoted } from './config-file.ts'
+import { findProjectFile, findUserFile } from './config-file.ts'
+import { quoted } from './parse-config.ts'
 import { findKey, locateKey, readProfiles, type ApiKey, type KeyLocation } from './key.ts'
 import { fileLayer, firstValues, textLayer, type Layer, type Setting } from './layers.ts'
 import { settingTable, type SettingFlags, type SettingName, type SettingValues } from './setting-table.ts'
@@ -56,7 +57,7 @@ export async function resolveSettings(
   const layers = [flag, environment, project?.settings, profile, shared, ownDefaults(context)]
   const values = firstValues(layers)
   const own = firstValues(layers.filter((layer) => layer !== project?.settings))
-  await checkProjectFile(context, values, own, problems)
+  if (project !== undefined) await checkProjectFile(context, values, own, problems)
   // The sandbox has its own address.
   const addresses = flags.sandbox
     ? undefined

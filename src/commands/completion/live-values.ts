@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { parseYaml, projectFiles, userFiles } from '../../config/config-file.ts'
+import { projectFiles, userFiles } from '../../config/config-file.ts'
+import { parseYaml } from '../../config/parse-config.ts'
 import { stateFolder } from '../../context/folders.ts'
 import type { Context } from '../../context.ts'
 import { knownModels } from '../../contract/known-models.ts'
