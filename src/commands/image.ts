@@ -24,7 +24,6 @@ import { rescueFolder } from '../context/folders.ts'
 import { imageLabel } from '../events/format-image.ts'
 import type { ImageDocument } from '../events/image.ts'
 import type { MadeImages } from '../files/calls/job-record.ts'
-import type { StoredJob } from '../files/calls/job-store.ts'
 import {
   askForNamedFormat,
   imageGatewayRequest,
@@ -118,7 +117,7 @@ function registerImage(
     const warnings = [...leftOut, ...(await checkRequest(draft, model))]
     const { id = null, family } = model ?? {}
     await problems.check(async () => {
-      const found = options.validate ? await sourceProblems(sources, { id: id ?? '', family }) : []
+      const found = isEdit && options.validate ? await sourceProblems(sources, { id: id ?? '', family }) : []
       const facts = { code: 'invalid_request', hint: '--no-validate sends it anyway.' } as const
       if (found.length > 0) throw new UsageError(found, facts)
     })
@@ -233,18 +232,20 @@ export async function sendImages(call: CommandCall<ImageOptions>, request: Image
     async operation(opened) {
       const isShown = !quiet && !options.json && !options.jsonl && !options.raw
       const viewer = isShown ? createViewer(context, options) : undefined
-      const record = recordPlan(call)
-      let stored: StoredJob | undefined
+      let settleRecord: ((outcome: Outcome<ImageDocument>) => Promise<void>) | undefined
       const onMade = async (made: MadeImages, idempotencyKey: string) => {
-        stored = await recordImages(opened, request, record, made, idempotencyKey)
+        const plan = recordPlan(call)
+        const stored = await recordImages(opened, request, plan, made, idempotencyKey)
         const id = stored?.record.id
-        return id ? resumeCommand(context, options, new Map([[id, id]]), true)(id) : undefined
+        if (stored === undefined || !id) return undefined
+        settleRecord = (outcome) => settleImages(plan.store, stored, outcome)
+        return resumeCommand(context, options, new Map([[id, id]]), true)(id)
       }
       const rescue = { folder: rescueFolder(context), name: `${request.command.replace(' ', '-')}.txt` }
       const relay = options.raw ? createReplyWriter(context, gate, rescue) : undefined
       const plan = { ...imagePlan(options, settings), onMade, relay }
       const outcome = await makeImages(opened, request, plan, viewer)
-      if (stored !== undefined) await settleImages(record.store, stored, outcome)
+      await settleRecord?.(outcome)
       return quiet ? withReasons(outcome) : outcome
     },
   })
