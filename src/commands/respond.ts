@@ -128,7 +128,7 @@ async function readToolAnswers(draft: Draft<RespondOptions>, input: unknown): Pr
   const isStored =
     !validate ||
     ['previous_response_id', 'conversation'].some((name) => draft.body[name] != null || isSet(draft, name))
-  const items = underFlag('--tool-output', () => toolOutputItems(input, outputs, isStored))
-  underFlag('--approve, --deny', () => checkApprovals(input, approvals, isStored))
-  return [...items, ...approvals]
+  if (approvals.length > 0) underFlag('--approve, --deny', () => checkApprovals(input, approvals, isStored))
+  if (outputs.length === 0) return approvals
+  return [...underFlag('--tool-output', () => toolOutputItems(input, outputs, isStored)), ...approvals]
 }

@@ -1,11 +1,8 @@
 import type { Settings } from '../../../config/settings.ts'
 import type { Context } from '../../../context.ts'
-import type { OutputDocument } from '../../../events/documents.ts'
 import { shortIds } from '../../../events/format-job.ts'
-import { shellWord } from '../../../files/file-error.ts'
 import { nextCommand, withoutHeaderValues, type NextCommand } from '../../../files/next-command.ts'
 import type { JobStore } from '../../../files/calls/job-store.ts'
-import { objectOf, objectsOf } from '../../../json.ts'
 import type { CommonOptions } from '../options/common-options.ts'
 
 export type JobNames = Map<string, string>
@@ -38,12 +35,12 @@ export function waitLimits({ clock }: Pick<Context, 'clock'>, { timeout, pollInt
 type ResumeOptions = CommonOptions & { readonly allowPrivateUrls?: true; readonly acceptMismatch?: true }
 
 /** Its words, if it was given. */
-function flag(name: string, given: string | true | undefined): readonly string[] {
+export function flag(name: string, given: string | true | undefined): readonly string[] {
   return given === undefined ? [] : given === true ? [name] : [name, given]
 }
 
 /** A job on record knows that it is in the sandbox. */
-function gatewayFlags(
+export function gatewayFlags(
   { sandbox, profile, baseUrl, apiKeyFile, caFile, header = [], allowHttp }: ResumeOptions,
   isRecorded: boolean,
 ): readonly string[] {
@@ -88,30 +85,4 @@ export function resumeCommand(
     const end = operands.some((id) => id.startsWith('-')) ? ['--'] : []
     return nextCommand([context.program, ...words, ...end, ...operands])
   }
-}
-
-/**
- * What answers the calls of tools in a response, with TEXT for the user to fill in; undefined for one that asks for nothing,
- * or is not kept.
- */
-export function answerCommand(
-  { program }: Pick<Context, 'program'>,
-  options: CommonOptions,
-  document: OutputDocument,
-): string | undefined {
-  if (document.command !== 'respond') return undefined
-  const { id, store, output } = objectOf(document.response)
-  const calls = document.tool_calls.flatMap(({ type, id: call }) => [
-    type === 'custom' ? '--custom-tool-output' : '--tool-output',
-    `${call}=TEXT`,
-  ])
-  const approvals = objectsOf(output).flatMap(({ type, id: request }) =>
-    type === 'mcp_approval_request' && typeof request === 'string' ? ['--approve', request] : [],
-  )
-  const answers = [...calls, ...approvals]
-  if (typeof id !== 'string' || store === false || answers.length === 0) return undefined
-  const words = ['respond', ...gatewayFlags(options, false), ...flag('-m', options.model)]
-  // An assignment needs no quotes for its "=".
-  const quoted = (word: string) => (/^[\w.-]+=TEXT$/.test(word) ? word : shellWord(word))
-  return [program, ...[...words, '--previous-response-id', id, ...answers].map(quoted)].join(' ')
 }

@@ -29,7 +29,8 @@ export async function readTextPrompt(draft: Draft, isContained = false): Promise
       if (isMissing) throw missing('No prompt was given.', ways)
       return undefined
     }
-    const argument = given && (await parseTextFlag(context, 'The prompt', given))
+    const isFile = given !== undefined && /^\\?@/.test(given)
+    const argument = isFile ? await parseTextFlag(context, 'The prompt', given) : given
     if (isFailing) return argument
     const read = await readPrompt(draft, argument)
     if (read?.trim() === '') throw missing('The prompt is empty.')

@@ -23,9 +23,9 @@ export const namedTools: Readonly<Record<Style, Readonly<Record<string, unknown>
 }
 
 /** What `--tool` takes beside JSON. */
-export function toolForms(style: Style): string {
-  const others = style === 'respond' ? ['file_search:ID[,ID]', 'mcp:LABEL=URL', 'connector:LABEL=ID'] : []
-  return [...Object.keys(namedTools[style]), ...others].join(', ')
+export const toolForms: Readonly<Record<Style, string>> = {
+  generate: Object.keys(namedTools.generate).join(', '),
+  respond: `${Object.keys(namedTools.respond).join(', ')}, file_search:ID[,ID], mcp:LABEL=URL, connector:LABEL=ID`,
 }
 
 /** A tool by its name or in another form of the style; or a function, or a whole tool, as JSON or `@file`. */
@@ -38,7 +38,7 @@ export async function readTool(context: Context, style: Style, text: string): Pr
   }
   const tool = style === 'respond' ? remoteTool(text) : undefined
   if (tool !== undefined) return tool
-  throw new UsageError(`--tool ${JSON.stringify(text)} is not one of ${toolForms(style)}, nor JSON or @file.`)
+  throw new UsageError(`--tool ${JSON.stringify(text)} is not one of ${toolForms[style]}, nor JSON or @file.`)
 }
 
 function remoteTool(text: string): unknown {

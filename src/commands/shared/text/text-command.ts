@@ -4,7 +4,10 @@ import type { Context } from '../../../context.ts'
 import { commandInputs, type ConflictingNames } from '../../../contract/command-inputs.ts'
 import { flagName } from '../../../contract/field.ts'
 import { UsageError } from '../../../errors.ts'
+import type { OutputDocument } from '../../../events/documents.ts'
 import type { TextFile } from '../../../files/atomic-file.ts'
+import { shellWord } from '../../../files/file-error.ts'
+import { objectOf, objectsOf } from '../../../json.ts'
 import { compileAnswerSchema } from '../../../operations/answer-schema.ts'
 import { attachBytes, readAttachment, type Attachment } from '../../../operations/attachments.ts'
 import {
@@ -22,7 +25,7 @@ import { allInputs } from '../../../problems.ts'
 import { runOperation } from '../call/run-operation.ts'
 import type { CommandCall } from '../gateway/open-gateway.ts'
 import { readStandardInputBytes } from '../input/standard-input.ts'
-import { answerCommand, resumeCommand, waitLimits, type JobNames } from '../jobs/resume-command.ts'
+import { flag, gatewayFlags, resumeCommand, waitLimits, type JobNames } from '../jobs/resume-command.ts'
 import {
   addShared,
   collect,
@@ -80,7 +83,7 @@ export function registerText<Options extends TextOptions>(
     strict: 'treat an answer truncated by the token limit as a failure',
   })
   command.argument(argument, 'what to ask; "-" or a pipe reads standard input, @file a file')
-  const tool = `${toolForms(style)}, or a function or whole tool: @file, JSON (repeatable)`
+  const tool = `${toolForms[style]}, or a function or whole tool: @file, JSON (repeatable)`
   const options = [
     inputOption(attach),
     ...conversationOptions(),
@@ -188,7 +191,8 @@ export async function sendText(call: CommandCall<TextOptions>, request: TextRequ
   }
   const isBackground = body['background'] === true
   const names: JobNames = new Map()
-  const plan = { ...textPlan(call), resume: resumeCommand(context, options, names, true) }
+  const resume = (id: string, after?: number) => resumeCommand(context, options, names, true)(id, after)
+  const plan = { ...textPlan(call), resume }
   await runOperation(call, {
     streamed,
     warnings,
@@ -200,7 +204,7 @@ export async function sendText(call: CommandCall<TextOptions>, request: TextRequ
     describeRequest: (gateway) => textGatewayRequest(gateway, request),
     output: async () => ({
       ...(await textOutput(call, await openOutputFile(context, options))),
-      resume: plan.resume,
+      resume,
       answer: (document) => answerCommand(context, options, document),
     }),
     rescue: `${command}.txt`,
@@ -218,6 +222,32 @@ export async function sendText(call: CommandCall<TextOptions>, request: TextRequ
       })
     },
   })
+}
+
+/**
+ * What answers the calls of tools in a response, with TEXT for the user to fill in; undefined for one that asks for nothing,
+ * or is not kept.
+ */
+function answerCommand(
+  { program }: Pick<Context, 'program'>,
+  options: CommonOptions,
+  document: OutputDocument,
+): string | undefined {
+  if (document.command !== 'respond') return undefined
+  const { id, store, output } = objectOf(document.response)
+  const calls = document.tool_calls.flatMap(({ type, id: call }) => [
+    type === 'custom' ? '--custom-tool-output' : '--tool-output',
+    `${call}=TEXT`,
+  ])
+  const approvals = objectsOf(output).flatMap(({ type, id: request }) =>
+    type === 'mcp_approval_request' && typeof request === 'string' ? ['--approve', request] : [],
+  )
+  const answers = [...calls, ...approvals]
+  if (typeof id !== 'string' || store === false || answers.length === 0) return undefined
+  const words = ['respond', ...gatewayFlags(options, false), ...flag('-m', options.model)]
+  // An assignment needs no quotes for its "=".
+  const quoted = (word: string) => (/^[\w.-]+=TEXT$/.test(word) ? word : shellWord(word))
+  return [program, ...[...words, '--previous-response-id', id, ...answers].map(quoted)].join(' ')
 }
 
 export function textPlan({ options, settings }: Pick<CommandCall, 'options' | 'settings'>) {
