@@ -336,7 +336,7 @@ function hintFor(typed: string): string {
     : `Did you mean ${nearest}? All settings: modelgate config list --all`
 }
 
-/** An id of a model may have dots in it: what it costs begins with the name of a price. */
+/** A model id may contain dots; it ends where the name of a price begins. */
 function innerKeys(name: SettingName, rest: readonly string[]): readonly string[] {
   if (rest.length === 0) return []
   const at = name === 'prices' ? rest.findIndex((word, index) => index > 0 && priceNames.includes(word)) : -1

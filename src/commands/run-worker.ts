@@ -159,7 +159,7 @@ function createTally(output: Output) {
         if (event.outcome === 'done') counts.created += event.creates
       }
       output.event(event)
-      // What cannot be written is told at the end: what is being paid for goes on.
+      // What cannot be written is reported at the end: paid work continues.
       output.flush().catch(() => {})
     },
   }

@@ -304,7 +304,7 @@ async function openConnection(origin: string, options: ConnectionOptions, memory
   }
 }
 
-/** One for all: each error of its own would take the trace of its stack. */
+/** Shared, because creating an error captures a stack trace. */
 const isOver = new Error('The exchange is over.')
 
 async function proxyDispatcher(proxies: Proxies, common: object): Promise<Dispatcher> {
