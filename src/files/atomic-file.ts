@@ -73,10 +73,10 @@ async function openTemporary(
   rescue?: (reason: ModelgateError) => Promise<AtomicFile>,
 ): Promise<AtomicFile> {
   const { path, folder, name } = target
-  await removeLeftovers(folder, context.clock.now())
   // The name is cut so that even the longest legal target has a legal temporary name (255 bytes).
   const temporary = join(folder, `.${cutBytes(name, 200)}.${randomBytes(8).toString('hex')}.mgpart`)
   const { handle, mode } = await create(temporary, target.mode).catch(cannotWrite(path))
+  await removeLeftovers(folder)
   const writer = digestWriter(handle)
   let isOpen = true
   let successor: AtomicFile | undefined
@@ -198,15 +198,16 @@ export function syncHandle(handle: FileHandle): Promise<void> {
 
 const leftoverAgeMs = 24 * 60 * 60 * 1000
 
-/** Of processes killed more than 24 hours ago. Never throws. @param now milliseconds since 1970 */
-export async function removeLeftovers(folder: string, now: number): Promise<void> {
+/** Of processes killed more than 24 hours before the folder last changed. Never throws. */
+export async function removeLeftovers(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => [])
   for (const name of names) {
     if (!/^\..+\.[0-9a-f]{16}\.mgpart$/.test(name)) continue
     const path = join(folder, name)
-    const found = await lstat(path).catch(() => undefined)
-    // Every write updates the time, so the file of a running process is never that old.
-    if (found?.isFile() && now - found.mtimeMs > leftoverAgeMs) await unlink(path).catch(() => {})
+    // Both times are the file system's: the clock of this process may be a day ahead.
+    const [found, changed] = await Promise.all([lstat(path), lstat(folder)]).catch(() => [])
+    const isOld = found && changed && changed.mtimeMs - found.mtimeMs > leftoverAgeMs
+    if (isOld && found.isFile()) await unlink(path).catch(() => {})
   }
 }
 

@@ -128,13 +128,12 @@ describe.skipIf(library === undefined)('a clock that is moved by a day (needs fa
     async (to) => {
       const gateway = await jobGateway({ film: () => clip, stopAt: 'video-half' })
       const workspace = videoWorkspace(gateway)
-      const program = workspace.start(['generate', '-m', 'veo', '--wait', '-o', 'x.mp4', 'A boat'], {
-        MODELGATE_IDLE_TIMEOUT: '2',
-      })
+      const program = workspace.start(['generate', '-m', 'veo', '--wait', '-o', 'x.mp4', 'A boat'])
       await until(() => gateway.seen.includes('video-half'))
       await until(() => workspace.parts().some((name) => name.startsWith('.x.mp4')), workspace.cwd)
       const { env } = movableClock(to)
       await endOf(workspace.start(['generate', '-m', 'veo', '--wait', '-o', 'y.mp4', 'Waves'], env))
+      gateway.goOn()
       await endOf(program)
       expect(workspace.files()).toEqual(['x.mp4', 'y.mp4'])
     },

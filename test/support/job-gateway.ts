@@ -24,7 +24,7 @@ export type JobGateway = Awaited<ReturnType<typeof jobGateway>>
 interface JobGatewayOptions {
   /** The video of the job with this number, from 0. */
   readonly film: (job: number) => Buffer
-  /** The exchange stops for good the first time that this happens. */
+  /** The exchange stops the first time that this happens, until `goOn`. */
   readonly stopAt?: Moment
   /** How many look-ups say that a job is running. */
   readonly lookUps?: number
@@ -41,12 +41,12 @@ export async function jobGateway({ film, stopAt, lookUps = 2 }: JobGatewayOption
   const created: string[] = []
   const seen: Moment[] = []
   const looked = new Map<string, number>()
+  const { promise: isResumed, resolve: goOn } = Promise.withResolvers<void>()
 
-  /** Resolves at once, or never where the exchange stops. */
   const reach = async (moment: Moment): Promise<void> => {
     const isFirst = !seen.includes(moment)
     seen.push(moment)
-    if (isFirst && moment === stopAt) await new Promise(() => {})
+    if (isFirst && moment === stopAt) await isResumed
   }
   const answer = (response: ServerResponse, value: unknown) =>
     new Promise<void>((resolve) => {
@@ -114,5 +114,5 @@ export async function jobGateway({ film, stopAt, lookUps = 2 }: JobGatewayOption
     // A client that was killed in the middle of its request is what these tests are about.
     done.catch(() => {})
   })
-  return { url: await listenForTest(server), asked, created, seen }
+  return { url: await listenForTest(server), asked, created, seen, goOn }
 }

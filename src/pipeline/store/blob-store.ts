@@ -130,7 +130,7 @@ export class BlobStore {
   }
 
   async #prepare(): Promise<void> {
-    this.#prepared ??= this.makeRoot().then(() => removeLeftovers(this.root, this.context.clock.now()))
+    this.#prepared ??= this.makeRoot().then(() => removeLeftovers(this.root))
     await this.#prepared.catch((error: unknown) => {
       this.#prepared = undefined
       throw error
