@@ -106,8 +106,8 @@ const manifestValue = fc.record(
   { requiredKeys: ['version', 'jobs'], noNullPrototype: true },
 )
 
-/** A line of every answer to a manifest that is wrong. */
-const placed = /^(?:modelgate\.yaml|data\.csv|prompt\.md):(?:\d+:\d+: .+| … and \d+ more\.)$/
+/** A line of every answer to a manifest that is wrong; a name in it may have U+2028. */
+const placed = /^(?:modelgate\.yaml|data\.csv|prompt\.md):(?:\d+:\d+: .+| … and \d+ more\.)$/s
 
 const manifest = target({
   name: 'manifest',
