@@ -119,22 +119,44 @@ function base64Start(text: string, final: boolean): number | undefined {
   return comma + 1
 }
 
-/** The same for base64 or a data URL that holds it (quirk 15). @throws ContractError `damaged_media`, also for any other */
+/**
+ * The same for base64 or a data URL that holds it (quirk 15), which may have percent escapes (RFC 2397).
+ * @throws ContractError `damaged_media`, also for any other
+ */
 export function createMediaDecoder(write: (bytes: Uint8Array) => Promise<void>) {
   const decoder = createBase64Decoder(write)
   /** What has come while it is unknown where the base64 begins; undefined afterwards. */
   let head: string | undefined = ''
+  let isDataUrl = false
+  /** The beginning of an escape whose end has not come. */
+  let escape = ''
+  const decode = (text: Buffer): Promise<void> => {
+    if (!isDataUrl || (escape === '' && !text.includes('%'))) return decoder.push(text)
+    const all = escape + text.toString('latin1')
+    escape = /%[^%]?$/.exec(all)?.[0] ?? ''
+    const plain = all
+      .slice(0, all.length - escape.length)
+      .replaceAll(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)))
+    return decoder.push(Buffer.from(plain, 'latin1'))
+  }
   const begin = async (text: string, final: boolean) => {
     const start = base64Start(text, final)
     head = start === undefined ? text : undefined
-    if (start !== undefined) await decoder.push(Buffer.from(text.slice(start), 'latin1'))
+    if (start === undefined) return
+    isDataUrl = start > 0
+    await decode(Buffer.from(text.slice(start), 'latin1'))
   }
   return {
     flush: decoder.flush,
     push: (text: Buffer): Promise<void> =>
-      head === undefined ? decoder.push(text) : begin((head + text.toString('latin1')).trimStart(), false),
+      head === undefined ? decode(text) : begin((head + text.toString('latin1')).trimStart(), false),
     async end() {
       if (head !== undefined) await begin(head, true)
+      // Keeps what was decoded, as the end of the decoder does.
+      if (escape !== '') {
+        await decoder.flush()
+        throw badBase64()
+      }
       await decoder.end()
     },
   }

@@ -83,6 +83,11 @@ async function paste(line: string, env: Readonly<Record<string, string>> = {}): 
 
 const canPaste = ['bash', 'curl'].every((tool) => spawnSync(tool, ['--version']).status === 0)
 
+test('the curl line of a cancellation is a POST', async () => {
+  const { out } = await runMain(['cancel', 'resp_1', '--curl'], { env })
+  expect(out).toContain(" -X POST 'https://gateway.example.com/prefix/v1/responses/resp_1/cancel'")
+})
+
 test.skipIf(!canPaste).each<[string, string]>([
   ['quotes of all kinds', `it's "$HOME" \`id\` $(id) \\ ! é 日本 \n\t%s @file`],
   ['a text that no single argument can hold', `'${'long "text" '.repeat(20_000)}`],

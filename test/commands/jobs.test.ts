@@ -115,6 +115,17 @@ async function gateway(total: number, answer: (request: IncomingMessage, respons
   return { url, seen, most: () => most }
 }
 
+test('a video of the sandbox is not remixed where every call costs', async () => {
+  const { url, seen } = await gateway(1, (_, response) => response.end())
+  const { folder, add } = machine()
+  await add({ id: 'video_sandbox', state: 'completed' }, { is_sandbox: true })
+  const env = { MODELGATE_STATE_DIR: folder, MODELGATE_BASE_URL: url }
+  const words = ['video', 'remix', '-m', 'm', '--no-check', '--no-wait', 'video_sandbox', 'At night']
+  const err = 'modelgate: The video video_sandbox is in the sandbox: add --sandbox.\n'
+  expect(await runMain(words, { env })).toMatchObject({ code: 2, out: '', err: expect.stringContaining(err) })
+  expect(seen).toEqual([])
+})
+
 const reply = (response: ServerResponse, status: number, body: unknown) =>
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 

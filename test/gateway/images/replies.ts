@@ -11,6 +11,7 @@ const base64 = (text: string) => Buffer.from(text).toString('base64')
 /** `one` and `second!` as base64: without and with padding. */
 const one = base64('one')
 const second = base64('second!')
+const hex = (text: string) => Buffer.from(text).toString('hex').match(/../g)!.join('%')
 
 const corpus = (name: string, text: string, expected: Partial<ReadReply>): Corpus => ({
   name,
@@ -87,6 +88,7 @@ export const corpora: readonly Corpus[] = [
     ...revised('r'),
     results: [{ data: [{ url: null, revised_prompt: 'r' }] }],
   }),
+  data('a data URL with escapes', [{ b64_json: `data:image/png;base64,%${hex(one)}` }], isOne),
   data('two data URLs for one image', [{ url: `DATA:;base64,${one}`, b64_json: second }], isOne),
   data('a data URL that is not base64', [{ url: 'data:image/svg+xml,<svg/>' }], failed('damaged_media')),
   data('neither base64 nor a URL', [{ revised_prompt: 'x' }, { b64_json: one }], {

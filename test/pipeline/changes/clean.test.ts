@@ -1,9 +1,12 @@
+import { renameSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { clean } from '../../../src/pipeline/changes/clean.ts'
 import { listRuns, readHistory, runsFolder } from '../../../src/pipeline/journal/journal.ts'
 import { readLock } from '../../../src/pipeline/lock/lock-block.ts'
 import { createSampleWorld, factsOf, textFields, type SampleWorld, type Step } from '../plan/sample-world.ts'
 import { filesField } from '../../support/pipeline-task.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { intent } from '../journal/journal-samples.ts'
 import { digestOf } from '../store/store-samples.ts'
 import { scopeOf } from './change-scope.ts'
@@ -146,6 +149,21 @@ test('outputs of jobs that are gone go when that is asked for, if they are as th
   expect(world.read('assets/shared.png')).toBe('shared')
   const lock = await readLock(world.context, world.project)
   expect([...lock.keys()]).toEqual(['edited'])
+})
+
+test('a former output stays that a link outside of the project leads to', async () => {
+  const world = createSampleWorld({ old: {} })
+  await world.make('old', 'old')
+  world.undefine('old')
+  const elsewhere = temporaryFolder()
+  renameSync(join(world.folder, 'assets'), join(elsewhere, 'assets'))
+  symlinkSync(join(elsewhere, 'assets'), join(world.folder, 'assets'))
+  expect(await cleanIn(world, { outputs: true, isRemoving: true })).toEqual({
+    items: [],
+    bytes: 0,
+    warnings: ['assets/old.png of old is kept: a link leads out of the folder to it.'],
+  })
+  expect(world.read('assets/old.png')).toBe('old')
 })
 
 test('outputs stay as long as one of them may belong to a job that was renamed', async () => {
