@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { appendFileSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { projectOf } from '../../../src/pipeline/project.ts'
@@ -30,6 +30,19 @@ test('bytes lie under their digest, once, and are a copy', async () => {
   appendFileSync(path, 'Three\n')
   expect(await store.open(twoLines)).toBe(blob)
 })
+
+test.each(['its folder', 'a shelf'])(
+  '%s could not be made once: what comes later is stored',
+  async (which) => {
+    const { root, store, blob } = setUp()
+    const [way, entry] = which === 'its folder' ? [join(root, '..'), 'replaced'] : [root, '2f']
+    writeFiles(way, { [entry]: 'in the way' })
+    await expect(store.add(fileOf('One\nTwo\n'), false)).rejects.toMatchObject({ exitCode: 10 })
+    rmSync(join(way, entry))
+    await store.add(fileOf('One\nTwo\n'), false)
+    expect(await store.open(twoLines)).toBe(blob)
+  },
+)
 
 test('a text is stored with LF; what is put aside stays as it is', async () => {
   const { store, blob } = setUp()

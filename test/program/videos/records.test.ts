@@ -119,6 +119,8 @@ test('--last is the newest, a beginning is enough, and an ambiguous one is refus
   expect([code, err]).toEqual([2, expect.stringMatching(/video_aa(?:a1|b2)[^]*video_aa(?:a1|b2)/)])
   expect((await run(['status', '--last', 'video_b'])).code).toBe(2)
   expect((await run(['status'])).code).toBe(2)
+  const unwritten = await run(['status', '--last', '-o', 'x.mp4'])
+  expect([unwritten.code, unwritten.err]).toEqual([2, expect.stringContaining('-o needs --wait; ')])
 })
 
 test('an id of a video that has slashes is no name of an operation', async () => {
