@@ -41,7 +41,9 @@ export async function makeStateFolder(project: Project, name: string): Promise<s
   const top = join(project.folder, '.modelgate')
   const folders = [project.stateFolder]
   while (folders[0] !== top) folders.unshift(dirname(folders[0]!))
-  await refuseLinks(folders)
+  // Files with fixed names are in these.
+  const [calls, replaced] = [join(project.stateFolder, 'calls'), join(project.stateFolder, 'replaced')]
+  await refuseLinks([...folders, calls, replaced])
   await makeFolder(path)
   // At the top, because what the sandbox and shards make lies below it, too.
   for (const [file, text] of Object.entries({ '.gitignore': '*', version: `${stateVersion}` })) {
@@ -70,20 +72,21 @@ export async function checkStateVersion({ folder }: Pick<Project, 'folder'>): Pr
   throw new FileError('other_version', message, { phase: 'input', billed: 'no', hint })
 }
 
-/** A cloned repository can have links, and what is kept here is also replaced and removed. */
+/** A cloned repository can have links, and what is kept here is also replaced and removed; an archive can have pipes. */
 async function refuseLinks(folders: readonly string[]): Promise<void> {
   const top = folders[0]!
-  const isLink = (await lstat(top).catch(() => undefined))?.isSymbolicLink() === true
-  const links = isLink ? [top] : []
+  const refused = (await lstat(top).catch(() => undefined))?.isSymbolicLink() === true ? [top] : []
   for (const folder of folders) {
     const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
-    links.push(...entries.flatMap((entry) => (entry.isSymbolicLink() ? [join(folder, entry.name)] : [])))
+    const others = entries.filter((entry) => !entry.isFile() && !entry.isDirectory())
+    refused.push(...others.map(({ name }) => join(folder, name)))
   }
-  const [first] = links
+  const [first] = refused
   if (first === undefined) return
-  const message = `${shownPath(first)} is a symbolic link, which could lead to anyone's files.`
-  const hint = 'Remove the link; a folder is created in its place.'
-  throw new FileError('no_state_folder', message, { phase: 'input', hint })
+  const isLink = (await lstat(first).catch(() => undefined))?.isSymbolicLink() === true
+  const what = isLink ? "a symbolic link, which could lead to anyone's files" : 'neither a file nor a folder'
+  const hint = 'Remove it; what belongs there is created.'
+  throw new FileError('no_state_folder', `${shownPath(first)} is ${what}.`, { phase: 'input', hint })
 }
 
 export const maxStateText = 256 * 1024 * 1024

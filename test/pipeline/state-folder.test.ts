@@ -10,6 +10,8 @@ test.each([
   ['.modelgate', false],
   ['.modelgate/runs', false],
   ['.modelgate/work', false],
+  ['.modelgate/calls/2026-11.jsonl', false],
+  ['.modelgate/replaced/list.jsonl', false],
   ['.modelgate/sandbox', true],
   ['.modelgate/sandbox/.modelgate', true],
   ['.modelgate/sandbox/.modelgate/store', true],
@@ -20,9 +22,20 @@ test.each([
   symlinkSync(elsewhere, path)
   const project = projectOf(join(folder, 'modelgate.yaml'), isSandbox)
   expect(await failureOf(() => makeStateFolder(project, 'runs'))).toBe(
-    `10 no_state_folder (input)\n"${path}" is a symbolic link, which could lead to anyone's files.\nhint: Remove the link; a folder is created in its place.`,
+    `10 no_state_folder (input)\n"${path}" is a symbolic link, which could lead to anyone's files.\nhint: Remove it; what belongs there is created.`,
   )
   expect(readdirSync(elsewhere)).toEqual([])
+})
+
+test('a pipe, which would hold up whoever opens it, is refused', async () => {
+  const folder = temporaryFolder()
+  const pipe = join(folder, '.modelgate/calls/version')
+  mkdirSync(dirname(pipe), { recursive: true })
+  spawnSync('mkfifo', [pipe])
+  const project = projectOf(join(folder, 'modelgate.yaml'), false)
+  expect(await failureOf(() => makeStateFolder(project, 'runs'))).toContain(
+    `10 no_state_folder (input)\n"${pipe}" is neither a file nor a folder.`,
+  )
 })
 
 test('a folder is made below .modelgate, which Git leaves out', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
 import { amountFrom, amountText, type Money } from '../../cost/amount.ts'
@@ -144,7 +144,10 @@ export class Results {
 export function writeRecord(folder: string, record: ResultRecord, hide = (text: string) => text): void {
   const { key, instance, variant } = record
   const json = JSON.stringify({ key, instance, variant, ...partsOf(record) }, null, 2)
-  writeFileSync(join(folder, recordName), hide(`${json}\n`), { mode: 0o600 })
+  const path = join(folder, recordName)
+  // It may be half of one, or a link in a cloned repository.
+  rmSync(path, { force: true })
+  writeFileSync(path, hide(`${json}\n`), { mode: 0o600, flag: 'wx' })
 }
 
 /** Undefined unless it is whole: a power failure may have left half. @throws FileError for what cannot be read now */

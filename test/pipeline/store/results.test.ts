@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -11,7 +11,7 @@ import { temporaryFolder, writeFiles } from '../../support/temporary-folder.ts'
 import { testContext } from '../../support/test-context.ts'
 import { sampleBlock } from '../lock/sample-block.ts'
 import { factsOf } from '../plan/sample-world.ts'
-import { digestOf } from './store-samples.ts'
+import { digestOf, fileOf } from './store-samples.ts'
 
 const key = 'a'.repeat(64)
 
@@ -125,6 +125,19 @@ test.each<[what: string, spoil: (folder: string) => void]>([
   expect(await results.get(key)).toBeUndefined()
   await results.take(made)
   expect(await results.get(key)).toMatchObject({ instance: 'hero', key })
+})
+
+test('a link or a pipe in place of a record is replaced', async () => {
+  const { root, results, made } = setUp()
+  await results.take(made)
+  const [path, elsewhere] = [recordIn(join(root, key)), fileOf('of somebody')]
+  for (const plant of [() => symlinkSync(elsewhere, path), () => execFileSync('mkfifo', [path])]) {
+    rmSync(path)
+    plant()
+    await results.keep({ ...made, key })
+    expect(readFileSync(elsewhere, 'utf8')).toBe('of somebody')
+    expect(await results.get(key)).toMatchObject({ instance: 'hero', key })
+  }
 })
 
 test('a record with anything in it is that of its key, or absent', async () => {
