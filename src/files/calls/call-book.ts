@@ -132,12 +132,14 @@ export class CallBook {
   /** @param ids of the call's requests; none for a call that created nothing @throws FileError */
   async end([id = newId(), ...others]: readonly string[], end: CallEnd, words?: CallWords): Promise<void> {
     await this.open()
-    if (words !== undefined) {
-      const { reply } = words
-      await this.keepWords(id, reply === undefined ? words : { ...words, reply: withoutText(reply) })
+    try {
+      const { reply } = words ?? {}
+      if (words !== undefined)
+        await this.keepWords(id, reply === undefined ? words : { ...words, reply: withoutText(reply) })
+    } finally {
+      const also = others.length === 0 ? {} : { others }
+      this.#append({ id, type: 'end', ...also, ...end })
     }
-    const also = others.length === 0 ? {} : { others }
-    this.#append({ id, type: 'end', ...also, ...end })
   }
 
   /** @param id of the record of a call or a job @throws FileError */

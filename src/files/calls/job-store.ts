@@ -59,8 +59,9 @@ export class JobStore {
     const folder = await this.#book.open()
     const key = newId()
     const record = { ...newRecord(job, seconds(this.#clock)), ...recordedChange(known) }
-    if (prompt) await this.#book.keepWords(key, { prompt })
     this.#book.addJob({ id: key, job: record }, true)
+    // The job is on record; its prompt is the lesser loss.
+    if (prompt) await this.#book.keepWords(key, { prompt }).catch(() => {})
     const entry = { record, isForgotten: false }
     this.#entries.set(key, entry)
     return this.#stored(folder, key, entry)

@@ -95,6 +95,17 @@ describe('a call', () => {
     expect(statSync(join(folder, 'words', `${first}.json`)).mode & 0o777).toBe(0o600)
   })
 
+  test('has ended even if its words cannot be kept, which is told', async () => {
+    const { book, folder, reader } = place()
+    await book.open()
+    writeFileSync(join(folder, 'words'), 'in the way')
+    const end = { time: '2026-11-22T11:59:58.000Z', duration_ms: 2000, ...start, exit_code: 0, files: [] }
+    await expect(book.end([book.begin(some(1))], end, { prompt: 'Hi' })).rejects.toMatchObject({
+      exitCode: 10,
+    })
+    expect([...reader().calls()]).toMatchObject([{ facts: { exit_code: 0 } }])
+  })
+
   test('that was given back has not been one', async () => {
     const { book, reader } = place()
     await book.open()

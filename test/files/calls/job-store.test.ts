@@ -1,6 +1,14 @@
 import process from 'node:process'
 import * as fc from 'fast-check'
-import { appendFileSync, chmodSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { recordKinds, videoKinds, type JobProgress } from '../../../src/files/calls/job-record.ts'
@@ -107,6 +115,14 @@ test('of a response the text format alone is kept, and no prompt where none is t
   await store.create(newJob({ kind: 'response', request }))
   const job = (await newStore(folder).store.last(anyPlace, recordKinds))!
   expect([job.record.request, job.prompt()]).toEqual([{ text }, ''])
+})
+
+test('a job is on record even if its prompt cannot be kept', async () => {
+  const { folder, store } = newStore()
+  mkdirSync(join(folder, 'calls'))
+  writeFileSync(join(folder, 'calls/words'), 'in the way')
+  await store.create(newJob({ idempotency_key: 'key-a' }), 'A boat')
+  expect(await recordsOf(new JobStore(folder, fakeClock()))).toMatchObject([{ idempotency_key: 'key-a' }])
 })
 
 test('newest first, also of those of one second', async () => {
