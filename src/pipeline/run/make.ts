@@ -143,7 +143,8 @@ class VariantRequest implements QueueOrder {
       else this.#mayBeBilled ||= billedOf(error) !== 'no'
       task.onProgress('waiting', null)
       // Before it waits to be sent again: a run that is killed meanwhile must not leave it in doubt.
-      await this.#giveUp(error, resumed && !inQueue.has(key))
+      // What was in the queue may have been lost there, too, and keeps its key.
+      await this.#giveUp(error, resumed && (isSentAgain || !inQueue.has(key)))
       throw thrown
     }
   }

@@ -177,7 +177,9 @@ describe.skipIf(someServer === undefined)('a run through a queue (needs redis-se
   const refused = { ...text, action: 'status', status: 400 } as const
   const heroAlone = ['hero: fresh (generated)', 'note: new (failed)']
 
-  test.each<[string, fault: FaultRule, told: string[], created: number, idempotencyHonoured?: boolean]>([
+  test.each<
+    [string, fault: FaultRule | FaultRule[], told: string[], created: number, idempotencyHonoured?: boolean]
+  >([
     ['a request of unknown outcome', { ...image, action: 'reset' }, unknown, 1],
     // Each time another request, which may be paid for.
     ['a text that is asked for again', { ...text, ...lost }, heroAndNote, 3],
@@ -185,9 +187,22 @@ describe.skipIf(someServer === undefined)('a run through a queue (needs redis-se
     ['a request that is refused for a while', { ...text, ...busy, status: 429 }, heroAndNote, 2],
     ['a gateway that fails for a while', { ...text, ...busy, status: 503 }, heroAndNote, 2],
     ['a request that is sent again under its key', { ...image, ...lost, times: 2 }, heroAndNote, 2, true],
+    [
+      'one that is sent again, and refused meanwhile',
+      [
+        { ...image, ...lost },
+        { ...image, ...busy, status: 503 },
+      ],
+      heroAndNote,
+      2,
+      true,
+    ],
   ])('ends as one without, for %s', async (_, fault, told, created, idempotencyHonoured = false) => {
     const run = async (isQueued: boolean) => {
-      const { queue, ...benched } = await benches(two, { sandbox: { faults: [fault] }, idempotencyHonoured })
+      const { queue, ...benched } = await benches(two, {
+        sandbox: { faults: [fault].flat() },
+        idempotencyHonoured,
+      })
       queue.work()
       const call = { queue: isQueued ? queue.call : undefined }
       const { document, exit, told, made, created } = await benched.run({}, call)
