@@ -36,6 +36,8 @@ const unlimited = { max: 2 ** 31 - 1, duration: 1_000 }
 export const keptS = 7 * 24 * 3600
 
 const answerMs = 10_000
+/** How long a worker that has nothing in hand may take to close, in milliseconds. */
+const closingMs = 2_000
 
 interface ServerOptions {
   /** Runs of the sandbox never meet workers that pay, nor its workers other runs. */
@@ -104,6 +106,7 @@ export class QueueServer {
 
   /** What a worker had that died comes to another when its lock is over. @returns resolves when nothing is in progress */
   receive(name: Lane, { concurrency, rate, locks, handle, onError }: ReceiveOptions): () => Promise<void> {
+    const inHand = new Set<Promise<unknown>>()
     const work = async (job: TaskJob, token: string | undefined) => {
       // A token is used again for another delivery.
       const handled = await handle(job, this.newId())
@@ -121,7 +124,11 @@ export class QueueServer {
     }
     const worker = new Worker<TaskData>(
       this.#nameOf(name),
-      work,
+      (job, token) => {
+        const done = work(job, token)
+        inHand.add(done)
+        return done.finally(() => inHand.delete(done))
+      },
       {
         ...this.backend.options,
         concurrency,
@@ -141,7 +148,12 @@ export class QueueServer {
       if (!/lock|missing job|not in the active state/i.test(error.message))
         onError(unreachable(this.url, error))
     })
-    return () => worker.close()
+    return async () => {
+      const closed = worker.close()
+      await Promise.allSettled(inHand)
+      // While the server is away, its client may wait for it for ever.
+      await this.#within(closed, closingMs).catch(() => {})
+    }
   }
 
   newId(): string {
@@ -202,9 +214,9 @@ export class QueueServer {
     return await patiently(asked, { clock: this.#clock, forMs: 0, isPassing: () => true, ...options })
   }
 
-  async #within<Value>(work: Promise<Value>): Promise<Value> {
+  async #within<Value>(work: Promise<Value>, ms = answerMs): Promise<Value> {
     const { promise, reject } = Promise.withResolvers<never>()
-    const timer = this.#clock.timer(answerMs, () => reject(new Error('it does not answer.')))
+    const timer = this.#clock.timer(ms, () => reject(new Error('it does not answer.')))
     try {
       return await Promise.race([work, promise])
     } finally {

@@ -13,6 +13,7 @@ import {
   startPostgres,
   startRedis,
 } from '../../support/queue-servers.ts'
+import { locks } from './queue-bench.ts'
 
 const loss = 'so that a crash may lose what has been sent and paid for.'
 
@@ -144,6 +145,31 @@ describe.each(queueServers)('$name', ({ isThere, needs, start }) => {
     const other = await open(url.startsWith('redis') ? `${url}/1` : url.replace(/postgres$/, 'template1'))
     expect(other.identity).not.toBe(identity)
     await other.close()
+  })
+
+  test('whoever has nothing in hand ends while the server is away', async () => {
+    const server = await forTest(start())
+    const queue = await open(server.url)
+    const { promise: hasBegun, resolve: begin } = Promise.withResolvers<void>()
+    let failures = 0
+    const stop = queue.receive('text', {
+      concurrency: 1,
+      rate: null,
+      locks,
+      handle() {
+        begin()
+        return Promise.resolve({ kind: 'over' })
+      },
+      onError: () => void failures++,
+    })
+    await queue.lane('text').add('task', { message: '', state: '' })
+    await hasBegun
+    await expect.poll(() => queue.countOpen(['text'])).toBe(0)
+    await server.kill()
+    // Its connections are being made again.
+    await expect.poll(() => failures).toBeGreaterThan(1)
+    await stop()
+    await queue.close()
   })
 })
 
