@@ -190,10 +190,16 @@ function expand(instance: Instance, index: number, extension: string, by: NamedB
 
 /** The day is the one on which it was made: any will do. So will any id for a file that was adopted. */
 function fits(instance: Instance, { path, media_type }: OutputFacts, index: number, by: NamedBy): boolean {
-  const { tokens } = parseTemplate(instance.output)
-  if (tokens.has('id') && by.job_id === null && by.request_id === null) return true
   const written = extname(path).slice(1)
   const extension = mediaTypeOfName(`.${written}`) === media_type ? written : extensionOf(media_type)
+  const { tokens } = parseTemplate(instance.output)
   const days = tokens.has('date') ? (path.match(/\d{4}-\d\d-\d\d/g) ?? []) : ['1970-01-01']
-  return days.some((day) => expand(instance, index, extension, by, Date.parse(day) || 0) === path)
+  const named = { ...by, job_id: by.job_id ?? by.request_id ?? anyId }
+  return days.some((day) => {
+    const parts = expand(instance, index, extension, named, Date.parse(day) || 0).split(anyId)
+    const escaped = parts.map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`))
+    return new RegExp(`^${escaped.join('[^/]+')}$`, 'u').test(path)
+  })
 }
+
+const anyId = '0000any0id0000'

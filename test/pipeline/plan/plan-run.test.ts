@@ -136,6 +136,19 @@ test('a day and an id in the name are those of the result', async () => {
   })
 })
 
+test('a file of a result without an id may have any in its name, and nothing else', async () => {
+  const world = createSampleWorld({ hero: { output: 'out/{id}-x.{ext}' } })
+  const make = async (path: string) => {
+    await world.make('hero', 'one', { outputs: [factsOf(path, 'one')], job_id: null, request_id: null })
+    world.write({ [path]: 'one' })
+  }
+  await make('out/mine-x.png')
+  expect(await world.assess('hero')).toMatchObject({ state: 'fresh' })
+  await make('out/mine-y.png')
+  const moves = [{ from: 'out/mine-y.png', to: 'out/no-id-x.png' }]
+  expect(await world.assess('hero')).toMatchObject({ state: 'restorable', moves })
+})
+
 test('a plan counts identical requests once, what was started before not at all', async () => {
   const same = { fields: textFields({ prompt: 'Dawn' }), count: 3 }
   const world = createSampleWorld({ one: same, two: same, three: {} })

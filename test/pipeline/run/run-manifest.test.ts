@@ -41,6 +41,13 @@ test('a run makes what is new, each behind what it needs, and the next one has n
   expect(frozen).toMatchObject({ told: ['hero: fresh (restored)', 'note: fresh'], created: 2 })
 })
 
+test('a result of a gateway that gives no id gets its place, too', async () => {
+  const job = 'note: { generate: { model: m, prompt: Hi }, out: "copy/{id}.txt" }'
+  const bench = await finishedBench(manifestOf(job))
+  expect(bench.list('copy')).toEqual(['no-id.txt'])
+  expect(await bench.run()).toMatchObject({ told: ['note: fresh'], exit: 'ok', created: 1 })
+})
+
 test.each([
   [
     'what is not what was asked for',
