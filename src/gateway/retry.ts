@@ -81,7 +81,10 @@ interface Retrying {
   onRetry(notice: RetryNotice): void
 }
 
-/** Makes attempts until one succeeds, or no other may follow. @throws the last error; what else is thrown; the signal's reason */
+/**
+ * Makes attempts until one succeeds, or no other may follow.
+ * @throws the last error, which may have been billed if an earlier one may; what else is thrown; the signal's reason
+ */
 export async function withRetries<Result>(
   { clock, policy, onRetry }: Retrying,
   signal: AbortSignal,
@@ -89,13 +92,16 @@ export async function withRetries<Result>(
 ): Promise<Result> {
   let repeated = 0
   let absent = 0
+  let isLost = false
   for (let count = 1; ; count++) {
     const outcome = await attempt().catch((error: unknown) => {
       if (error instanceof Failure) return error
       throw error
     })
     if (!(outcome instanceof Failure)) return outcome
-    const { error, repeatable, isAbsent } = outcome
+    const { repeatable, isAbsent } = outcome
+    const error: ModelgateError = isLost ? afterLost(outcome.error) : outcome.error
+    isLost = error.facts.billed === 'maybe'
     const asked = error.facts.retryAfterS
     const attemptsLeft = isAbsent ? absenceWaitsS.length - absent : policy.maxRetries - repeated
     if (policy.mode === 'never' || !repeatable || attemptsLeft <= 0) throw error
@@ -108,6 +114,17 @@ export async function withRetries<Result>(
       throw reason instanceof Interrupted ? reason.amend({ phase, billed }) : reason
     })
   }
+}
+
+/** What this failure says of the last attempt does not hold for one before it, which may have done the work. */
+function afterLost(error: ModelgateError): ModelgateError {
+  const billed = error.facts.billed === 'yes' ? 'yes' : 'maybe'
+  if (error.exit !== 'later' && error.exit !== 'notSent') return error.amend({ billed })
+  return error.amend({
+    exit: 'unknown',
+    billed,
+    hint: `An earlier attempt may have done the work. ${checkUsage}.`,
+  })
 }
 
 /** The request is given up. What may have been billed still has an unknown outcome. */

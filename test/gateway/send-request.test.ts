@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { ModelgateError } from '../../src/errors.ts'
 import { wireRequest } from '../../src/gateway/send-request.ts'
 import { localServer } from '../support/local-server.ts'
-import { json, readAll, reset, stall, text } from '../support/server-replies.ts'
+import { json, readAll, reset, stall, text, type ServerReply } from '../support/server-replies.ts'
 import { advanceUntilSettled, outcomeOf, testGateway, textRequest, until } from './test-gateway.ts'
 
 const busy = (
@@ -156,6 +156,18 @@ test('an unknown outcome stays one, however long the gateway asks to wait', asyn
   expect(outcome).toMatchObject({ exitCode: 7, facts: { billed: 'maybe', retryAfterS: 600 } })
   expect(outcome.message).toMatch(/It asks to wait 600 s, longer than the 120 s this program waits\.$/)
 })
+
+test.for<[string, ServerReply, object]>([
+  ['busy', busy(), { exitCode: 7, code: 'http_429' }],
+  ['refused', busy({}, 400), { exitCode: 4 }],
+])(
+  'a text that may have been made may be billed though its repetition is %s',
+  async ([, second, expected]) => {
+    const server = await localServer([busy({}, 500), second])
+    const outcome = await outcomeOf(testGateway(server.url, { policy: { maxRetries: 1 } }))
+    expect(outcome).toMatchObject({ ...expected, facts: { billed: 'maybe' } })
+  },
+)
 
 test.for([0, 1, 5])('retries at most %i times', async (maxRetries) => {
   const server = await localServer(Array.from({ length: maxRetries + 1 }, () => busy()))
