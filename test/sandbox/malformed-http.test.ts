@@ -10,8 +10,11 @@ const post = (...lines: readonly string[]) =>
 // Node's server parses HTTP; these would show if its strictness were turned off.
 test.for([
   ['no host', 'GET /v1/models HTTP/1.1\r\nAuthorization: Bearer x\r\n\r\n'],
-  ['two hosts', 'GET /v1/models HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: localhost\r\n\r\n'],
-  ['another host', 'GET /v1/models HTTP/1.1\r\nHost: example.com\r\n\r\n'],
+  [
+    'two hosts',
+    'GET /v1/models HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\n\r\n',
+  ],
+  ['another host', 'GET /v1/models HTTP/1.1\r\nHost: example.com\r\nAuthorization: Bearer x\r\n\r\n'],
   ['a length and chunks', `${post('Content-Length: 0', 'Transfer-Encoding: chunked')}0\r\n\r\n${smuggled}`],
   ['two lengths', post('Content-Length: 0', 'Content-Length: 14') + smuggled],
   ['a length that is no number', post('Content-Length: +14') + smuggled],

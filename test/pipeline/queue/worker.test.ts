@@ -3,6 +3,8 @@ import { systemClock, type Clock } from '../../../src/context.ts'
 import { Interrupted } from '../../../src/errors.ts'
 import { decodeTask } from '../../../src/pipeline/queue/message.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
+import { localServer } from '../../support/local-server.ts'
+import { json } from '../../support/server-replies.ts'
 import { withFsHook } from '../../support/fs-faults.ts'
 import { filesField, instanceOf, textField } from '../../support/pipeline-task.ts'
 import { runningSandbox, until } from '../../support/running-sandbox.ts'
@@ -98,6 +100,52 @@ test('inputs that are not in the store end their task, and nothing is sent', asy
   await until(() => bench.isOver(id))
   expect(bench.stateOf(id).outcome).toMatchObject({ code: 'store_missing', exit: 'usage' })
   expect([requests(), bench.left().length]).toEqual([[], 1])
+})
+
+test('a bug ends the task and its worker, and no other worker', async () => {
+  const { url, created, ...bench } = await workersOn()
+  const broken = () => {
+    throw new TypeError('a bug')
+  }
+  bench.write('cup.png', pngBytes({ width: 64, height: 64 }))
+  const fields = { image: filesField('cup.png'), prompt: textField('Red') }
+  const edit = await bench.submit(instanceOf({ command: 'image edit', fields, output: 'red.png' }))
+  const fetching = bench.work(url, {}, { store: { ...bench.store, fetch: broken } })
+  expect(await fetching.ended).toMatchObject({ exit: 'bug' })
+  expect(bench.stateOf(edit).outcome).toMatchObject({ exit: 'bug', facts: { billed: 'no' } })
+  const said = await bench.submit(text())
+  const sending = bench.work(url, {}, { gateway: { onSend: broken } })
+  expect(await sending.ended).toMatchObject({ exit: 'bug' })
+  expect([bench.isOver(said), bench.stateOf(said).outcome?.kind]).toEqual([true, 'error'])
+  const other = await bench.submit(text('other'))
+  bench.work(url)
+  await until(() => bench.isOver(other))
+  expect([bench.stateOf(other).outcome?.kind, created()]).toEqual(['result', 1])
+})
+
+test('a job that one server of the gateway does not know yet is looked up again', async () => {
+  const unknown = { endpoint: 'operation-lookup', action: 'status', status: 404, times: 1 } as const
+  const sandbox = await runningSandbox({ faults: [unknown] })
+  const bench = await memoryWorkers(clock)
+  const id = await bench.submit(video())
+  bench.work(sandbox.url)
+  await until(() => bench.isOver(id))
+  expect([bench.stateOf(id).outcome?.kind, sandbox.created()]).toEqual(['result', 1])
+  expect(sandbox.firedFaults()).toHaveLength(1)
+})
+
+test('a key that the gateway gives back is not in the queue', async () => {
+  const server = await localServer([
+    json({ error: { message: 'Bad key test-key-0123456789.' } }, { status: 400 }),
+  ])
+  const bench = await memoryWorkers(clock)
+  const id = await bench.submit(text())
+  const hide = (said: string) => said.replaceAll('test-key-0123456789', '[hidden]')
+  bench.work(server.url, {}, { redactor: { text: hide, document: hide } })
+  await until(() => bench.isOver(id))
+  const { state } = bench.queue.jobs.get(id)!.data
+  expect(state).toContain('Bad key [hidden].')
+  expect(state).not.toContain('test-key')
 })
 
 test('a message of another version is left for another worker, and of a damaged one nothing is known', async () => {
