@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../../src/context.ts'
@@ -80,6 +81,10 @@ describe.each(['generate', 'respond'] as const)('%s', (command) => {
     writeFiles(folder, { 'a.txt': 'y'.repeat(400) })
     const err = expect.stringMatching(/a\.txt.*has changed since/) as string
     expect(await run([command, '-c', 'And?'])).toMatchObject({ code: 10, err })
+    rmSync(join(folder, 'a.txt'))
+    execFileSync('mkfifo', [join(folder, 'a.txt')])
+    const pipe = expect.stringMatching(/The conversation contains .*a\.txt/) as string
+    expect(await run([command, '-c', 'And?'])).toMatchObject({ code: 10, err: pipe })
   })
 })
 

@@ -137,6 +137,13 @@ describe('is refused:', () => {
     })
   })
 
+  test('usage that is nested too deeply', () => {
+    const deep = written.replace('"total_tokens":110', `"a":${'['.repeat(1e4)}${']'.repeat(1e4)}`)
+    expect(refusal(deep)).toMatchObject({
+      message: 'modelgate.lock:3: "hero": usage is not what a lock has there.',
+    })
+  })
+
   test.each([
     '../hero.webp',
     '.',

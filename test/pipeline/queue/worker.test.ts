@@ -1,12 +1,17 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemClock, type Clock } from '../../../src/context.ts'
 import { Interrupted } from '../../../src/errors.ts'
 import { decodeTask } from '../../../src/pipeline/queue/message.ts'
+import { keepFiles, type Worker } from '../../../src/pipeline/queue/worker/worker-call.ts'
 import { pngBytes } from '../../support/image-bytes.ts'
 import { localServer } from '../../support/local-server.ts'
 import { json } from '../../support/server-replies.ts'
 import { withFsHook } from '../../support/fs-faults.ts'
 import { filesField, instanceOf, textField } from '../../support/pipeline-task.ts'
+import { writeFiles } from '../../support/temporary-folder.ts'
+import { testContext } from '../../support/test-context.ts'
 import { runningSandbox, until } from '../../support/running-sandbox.ts'
 import { memoryWorkers } from './memory-workers.ts'
 
@@ -100,6 +105,39 @@ test('inputs that are not in the store end their task, and nothing is sent', asy
   await until(() => bench.isOver(id))
   expect(bench.stateOf(id).outcome).toMatchObject({ code: 'store_missing', exit: 'usage' })
   expect([requests(), bench.left().length]).toEqual([[], 1])
+})
+
+test("a mark whose answer was lost is the worker's own: it sends, once", async () => {
+  const { url, created, ...bench } = await workersOn()
+  const id = await bench.submit(text())
+  const win = bench.queue.win.bind(bench.queue)
+  let asked = 0
+  bench.queue.win = async (attempt, who) => {
+    const winner = await win(attempt, who)
+    if (++asked === 1) throw new Error('Connection is closed.')
+    return winner
+  }
+  bench.work(url)
+  await until(() => bench.isOver(id))
+  expect([bench.stateOf(id).outcome?.kind, created(), asked]).toEqual(['result', 1, 2])
+})
+
+test('what two failed attempts at one request have made is kept', async () => {
+  const { machine } = await memoryWorkers(clock)
+  const warnings: string[] = []
+  const worker = {
+    folder: machine,
+    context: { ...testContext({ cwd: machine }), clock },
+    warn: (text: string) => void warnings.push(text),
+  }
+  const keep = async (content: string) => {
+    const made = join(machine, 'made')
+    writeFiles(made, { 'cup.png': content })
+    return await keepFiles(worker as unknown as Worker, made, 'key')
+  }
+  expect([await keep('one'), await keep('two')]).toEqual([true, true])
+  const kept = warnings.map((text) => /^Files from the failed request are kept in (.*)\.$/.exec(text)![1]!)
+  expect(kept.map((folder) => readFileSync(join(folder, 'cup.png'), 'utf8'))).toEqual(['one', 'two'])
 })
 
 test('a bug ends the task and its worker, and no other worker', async () => {

@@ -44,6 +44,17 @@ test.each(['its folder', 'a shelf'])(
   },
 )
 
+test('a store that is gone, and a source that is, are named', async () => {
+  const { root, store } = setUp()
+  const path = fileOf('One\nTwo\n')
+  await store.add(path, false)
+  rmSync(root, { recursive: true })
+  const isFault = (place: string) => ({ exitCode: 10, message: expect.stringContaining(place) })
+  await expect(store.add(path, true)).rejects.toMatchObject(isFault(root))
+  rmSync(path)
+  await expect(store.add(path, false)).rejects.toMatchObject(isFault(path))
+})
+
 test('a text is stored with LF; what is put aside stays as it is', async () => {
   const { store, blob } = setUp()
   const path = fileOf('One\r\nTwo\r\n')
