@@ -157,15 +157,17 @@ test('an unknown outcome stays one, however long the gateway asks to wait', asyn
   expect(outcome.message).toMatch(/It asks to wait 600 s, longer than the 120 s this program waits\.$/)
 })
 
-test.for<[string, ServerReply, object]>([
-  ['busy', busy(), { exitCode: 7, code: 'http_429' }],
+const maybeDone = 'An earlier attempt may have done the work. Check your usage before you run it again.'
+
+test.for<[string, ServerReply, object, facts?: object]>([
+  ['busy', busy(), { exitCode: 7, code: 'http_429' }, { hint: maybeDone }],
   ['refused', busy({}, 400), { exitCode: 4 }],
 ])(
   'a text that may have been made may be billed though its repetition is %s',
-  async ([, second, expected]) => {
+  async ([, second, expected, facts]) => {
     const server = await localServer([busy({}, 500), second])
     const outcome = await outcomeOf(testGateway(server.url, { policy: { maxRetries: 1 } }))
-    expect(outcome).toMatchObject({ ...expected, facts: { billed: 'maybe' } })
+    expect(outcome).toMatchObject({ ...expected, facts: { billed: 'maybe', ...facts } })
   },
 )
 

@@ -21,12 +21,23 @@ export const groups: readonly Group[] = [
   {
     name: 'retry',
     units: [
-      unit(['gateway/retry'], ['gateway/retry', 'gateway/send-request', 'gateway/request-whole']),
+      unit(
+        ['gateway/retry'],
+        [
+          'gateway/retry',
+          'gateway/send-request',
+          'gateway/request-whole',
+          'gateway/wait-hint',
+          'gateway/videos/wait-for-job',
+        ],
+      ),
       unit(
         ['gateway/send-request'],
         [
           'gateway/send-request',
           'gateway/request-whole',
+          'gateway/progress-budget',
+          'gateway/phases',
           'gateway/trace',
           'gateway/idempotency-key',
           'gateway/wire-request',
