@@ -249,3 +249,8 @@ function firstInvalidByte(bytes: Uint8Array): number {
     start = at + 1
   }
 }
+
+export function withLineFeeds(bytes: Buffer): Buffer {
+  if (!bytes.includes('\r\n')) return bytes
+  return Buffer.from(bytes.toString('latin1').replaceAll('\r\n', '\n'), 'latin1')
+}

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { ContractError } from '../../errors.ts'
 import type { RunDocument, RunPushDocument } from '../../events/run-document.ts'
+import { withLineFeeds } from '../../files/input-file.ts'
 import type { Outcome } from '../../operations/operation.ts'
 import { counted, firstFew } from '../../quantities.ts'
 import type { OutputFacts } from '../lock/lock-block.ts'
@@ -11,7 +12,7 @@ import type { ManifestCall } from '../run/project.ts'
 import { runManifest } from '../run/run.ts'
 import type { RunCall } from '../run/run-state.ts'
 import type { BlobSource, ByteSource, SharedStore } from '../store/blob-store.ts'
-import { digestOfFile, withLineFeeds } from '../store/file-digest.ts'
+import { digestOfFile } from '../store/file-digest.ts'
 import { projectDocument, withProject } from './change-project.ts'
 
 const atOnce = 8

@@ -4,7 +4,7 @@ import type { FileContext } from '../../context.ts'
 import { UsageError } from '../../errors.ts'
 import { openAtomicFile } from '../../files/atomic-file.ts'
 import { cannotWrite } from '../../files/file-error.ts'
-import { decodeText } from '../../files/input-file.ts'
+import { decodeText, withLineFeeds } from '../../files/input-file.ts'
 import { leadTo, nextCommand } from '../../files/next-command.ts'
 import { describeJsonError } from '../../files/parse-json.ts'
 import { makeFolder } from '../../files/write-target.ts'
@@ -134,6 +134,8 @@ const version = 1
 
 const about = 'Written by modelgate run: what was generated, by which request. Commit it; do not edit it.'
 
+const instancesPerPiece = 100
+
 const instanceId = /^[a-z0-9][a-z0-9_-]{0,63}(?:\[[^]+\])?$/
 
 /** An empty lock without a file. @throws UsageError `lock_conflict`, `lock_invalid`, `other_version`; FileError */
@@ -160,19 +162,27 @@ export async function readLockText(context: FileContext, project: Project): Prom
 }
 
 export async function writeLock(context: FileContext, project: Project, lock: Lock): Promise<void> {
-  const text = formatLock(lock)
   const found = await readStateFile(project.lockPath, undefined, maxStateText).catch(() => undefined)
-  // A checkout on Windows may have other line breaks.
-  const isSame = found === undefined ? lock.size === 0 : found.toString().replaceAll('\r\n', '\n') === text
-  if (isSame) return
+  if (found === undefined ? lock.size === 0 : isLock(found, lock)) return
   await makeFolder(dirname(project.lockPath)).catch(cannotWrite(shownLock(context, project)))
   const file = await openAtomicFile(context, project.lockPath, { force: true })
   try {
-    await file.write(text)
+    for (const piece of lockPieces(lock)) await file.write(piece)
     await file.commit()
   } finally {
     await file.discard()
   }
+}
+
+/** A checkout on Windows may have other line breaks. */
+function isLock(bytes: Buffer, lock: Lock): boolean {
+  const found = withLineFeeds(bytes)
+  let at = 0
+  for (const piece of lockPieces(lock)) {
+    const expected = Buffer.from(piece)
+    if (!expected.equals(found.subarray(at, (at += expected.length)))) return false
+  }
+  return at === found.length
 }
 
 function shownLock({ cwd }: Pick<FileContext, 'cwd'>, { lockPath }: Project): string {
@@ -185,12 +195,22 @@ function shownLock({ cwd }: Pick<FileContext, 'cwd'>, { lockPath }: Project): st
  * never changes, so that a new instance changes no line but its own.
  */
 export function formatLock(lock: Lock): string {
-  const lines = [...lock.keys()].sort().map((id) => formatMember(id, compactBlock(lock.get(id)!)))
-  return `{\n${[formatMember('$about', about), ...lines, formatMember('$version', version)].join(',\n')}\n}\n`
+  return [...lockPieces(lock)].join('')
+}
+
+/** A run writes its lock again and again, and strings of megabytes stay in memory for long. */
+function* lockPieces(lock: Lock): Generator<string> {
+  const ids = [...lock.keys()].sort()
+  yield `{\n${formatMember('$about', about)}`
+  for (let at = 0; at < ids.length; at += instancesPerPiece) {
+    const some = ids.slice(at, at + instancesPerPiece)
+    yield some.map((id) => formatMember(id, compactBlock(lock.get(id)!))).join('')
+  }
+  yield `${formatMember('$version', version).slice(0, -2)}\n}\n`
 }
 
 function formatMember(name: string, value: unknown): string {
-  return `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`
+  return `  ${JSON.stringify(name)}: ${JSON.stringify(value)},\n`
 }
 
 /** @param same the words of a command for the same lock @throws UsageError with `FILE:LINE`, as `readLock` */

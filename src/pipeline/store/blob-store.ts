@@ -18,6 +18,7 @@ import type { FileContext } from '../../context.ts'
 import { FileError, UsageError } from '../../errors.ts'
 import { removeLeftovers } from '../../files/atomic-file.ts'
 import { cannotRead, shownPath, writeError } from '../../files/file-error.ts'
+import { withLineFeeds } from '../../files/input-file.ts'
 import { parseJson } from '../../files/parse-json.ts'
 import { makeFolder, renameFile, syncFolder } from '../../files/write-target.ts'
 import { countOf, objectOf, stringOf } from '../../json.ts'
@@ -29,7 +30,6 @@ import {
   digestOfStateFile,
   isTextType,
   temporaryPath,
-  withLineFeeds,
   type FileDigest,
 } from './file-digest.ts'
 

@@ -17,7 +17,7 @@ import { FileError, ModelgateError } from '../../errors.ts'
 import { ignoreUnsupported, openAtomicFile, syncHandle } from '../../files/atomic-file.ts'
 import { closeQuietly, readError, shownPath, systemCode } from '../../files/file-error.ts'
 import { cutBytes } from '../../files/file-name.ts'
-import { notRegular } from '../../files/input-file.ts'
+import { notRegular, withLineFeeds } from '../../files/input-file.ts'
 import { sniffMediaType } from '../../files/media-type.ts'
 
 export interface FileDigest {
@@ -62,11 +62,6 @@ export function unlessUnreadable(error: unknown): undefined {
 }
 
 const otherCodes: ReadonlySet<string> = new Set(['file_too_large', 'not_found', 'not_a_file'])
-
-export function withLineFeeds(bytes: Buffer): Buffer {
-  if (!bytes.includes('\r\n')) return bytes
-  return Buffer.from(bytes.toString('latin1').replaceAll('\r\n', '\n'), 'latin1')
-}
 
 /** Without byte-order mark, with LF. */
 export function inputText(bytes: Buffer): Buffer {

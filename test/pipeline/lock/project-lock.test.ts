@@ -201,12 +201,18 @@ describe('on disk', () => {
 
   test('a lock that says the same is not written again, whatever its line breaks', async () => {
     const { project, write } = setUp()
-    const lock = new Map([['hero', block]])
+    // It is written and compared in pieces.
+    const lock = new Map(Array.from({ length: 250 }, (_, at) => [`hero-${at}`, block]))
     await write(lock)
-    writeFileSync(project.lockPath, readFileSync(project.lockPath, 'utf8').replaceAll('\n', '\r\n'))
+    const text = readFileSync(project.lockPath, 'utf8')
+    expect(text).toBe(formatLock(lock))
+    writeFileSync(project.lockPath, text.replaceAll('\n', '\r\n'))
     utimesSync(project.lockPath, 1, 1)
     await write(lock)
     expect(statSync(project.lockPath).mtimeMs).toBe(1000)
+    writeFileSync(project.lockPath, `${text}\n`)
+    await write(lock)
+    expect(readFileSync(project.lockPath, 'utf8')).toBe(text)
     await write(new Map([['other', block]]))
     expect(readFileSync(project.lockPath, 'utf8')).not.toContain('\r')
   })
