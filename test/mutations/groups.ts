@@ -51,9 +51,27 @@ export const groups: readonly Group[] = [
       unit(['gateway/exchange-error'], ['gateway/exchange-error']),
       unit(
         ['gateway/gateway-errors'],
-        ['gateway/status-error', 'gateway/content-refusal', 'gateway/reply-errors', 'gateway/wait-hint'],
+        [
+          'gateway/status-error',
+          'gateway/content-refusal',
+          'gateway/reply-errors',
+          'gateway/wait-hint',
+          'gateway/phases',
+          'gateway/wire-request',
+          'gateway/time-limits',
+        ],
       ),
-      unit(['gateway/reply-errors'], ['gateway/reply-errors', 'gateway/status-error']),
+      unit(
+        ['gateway/reply-errors'],
+        [
+          'gateway/reply-errors',
+          'gateway/status-error',
+          'gateway/hostile-messages',
+          'gateway/progress-budget',
+          'gateway/kept-reply',
+          'gateway/stream-text',
+        ],
+      ),
     ],
   },
   {
@@ -97,7 +115,18 @@ export const groups: readonly Group[] = [
   {
     name: 'journal',
     units: [
-      unit(['pipeline/journal/journal'], ['pipeline/journal/journal', 'pipeline/journal/history']),
+      unit(
+        ['pipeline/journal/journal'],
+        [
+          'pipeline/journal/journal',
+          'pipeline/journal/history',
+          'pipeline/run/run-manifest',
+          'pipeline/run/what-is-left',
+          'pipeline/schedule/run-budget',
+          'pipeline/report/report-model',
+          'pipeline/shards/part',
+        ],
+      ),
       unit(['pipeline/journal/owner'], ['pipeline/journal/owner.ci']),
     ],
   },

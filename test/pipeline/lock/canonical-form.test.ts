@@ -53,8 +53,19 @@ describe('RFC 8785, section 3.2', () => {
     expect(canonicalJson({ 9: 1, 10: 2 })).toBe('{"10":2,"9":1}')
   })
 
-  test.each(['\ud83d', 'a\ude00', { '\ud800': 1 }])('half of a surrogate pair is refused: %j', (value) => {
-    expect(() => canonicalJson(value)).toThrow('half of a surrogate pair')
+  test.each([
+    ['\ud83d', ''],
+    ['The smile of a small blue cup: \ude00', 'f a small blue cup: '],
+    [{ 'a\ud800': 1 }, 'a'],
+  ])('half of a surrogate pair is refused: %j', (value, before) => {
+    const refusal = {
+      code: 'wrong_type',
+      message: `A text is not valid Unicode: after "${before}" there is half of a surrogate pair.`,
+      facts: expect.objectContaining({
+        hint: 'Write the character itself instead of an escape such as \\ud83d.',
+      }) as object,
+    }
+    expect(() => canonicalJson(value)).toThrow(expect.objectContaining(refusal) as Error)
   })
 })
 

@@ -119,6 +119,7 @@ describe('is refused:', () => {
     ['"key"', '"other"', 'key is missing'],
     ['"key":"a', '"key":"A', 'key'],
     ['"sha256":"b', '"sha256":"../b', 'outputs.0.sha256'],
+    ['b"', 'b/../x"', 'outputs.0.sha256'],
     ['"bytes":1234', '"bytes":-1', 'outputs.0.bytes'],
     ['"width":1536', '"width":"x"', 'outputs.0.width'],
     ['"picked":2', '"picked":0', 'picked'],
