@@ -12,7 +12,7 @@ import { forTest, type QueueServer } from '../../support/queue-servers.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { crashProject, type CrashProject } from '../crash-project.ts'
 import { loadFiles, type LoadOptions } from './load-project.ts'
-import { startLoadSandbox, type LoadSandbox } from './load-sandbox.ts'
+import { startLoadSandbox, type LoadSandbox } from '../../support/load-sandbox.ts'
 
 interface SceneOptions extends LoadOptions {
   readonly start: () => Promise<QueueServer>

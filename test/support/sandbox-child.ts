@@ -1,8 +1,8 @@
 /** The gateway of a load test, in a process of its own. Tells what it has counted when it is asked. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { systemClock } from '../../../src/context.ts'
-import { startSandbox, type SandboxOptions } from '../../../src/sandbox/start-sandbox.ts'
+import { systemClock } from '../../src/context.ts'
+import { startSandbox, type SandboxOptions } from '../../src/sandbox/start-sandbox.ts'
 
 const options = JSON.parse(process.argv[2] ?? '{}') as Partial<SandboxOptions>
 const sandbox = await startSandbox({ clock: systemClock, ...options })

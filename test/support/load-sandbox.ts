@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { RequestRecord, SandboxOptions } from '../../../src/sandbox/start-sandbox.ts'
+import type { RequestRecord, SandboxOptions } from '../../src/sandbox/start-sandbox.ts'
 
 export type LoadSandbox = Awaited<ReturnType<typeof startLoadSandbox>>
 
