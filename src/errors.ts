@@ -317,7 +317,7 @@ type SignalExit = 'hangup' | 'interrupt' | 'terminate'
 export class Interrupted extends ModelgateError {
   /** Set by a command that only a signal ends, and that has an exit code of its own: the process does not die of it. */
   isExpected = false
-  /** How long the command may clean up, in milliseconds. One that needs longer says so while it is told of the signal. */
+  /** How long the command may clean up, in milliseconds. One that needs longer says so when it is notified of the signal. */
   cleanUpMs = 1_000
 
   constructor(exit: SignalExit, facts: ErrorFacts = {}) {

@@ -86,7 +86,7 @@ export function registerGenerate(command: Command, context: Context, send = send
   })
 }
 
-/** @param session the conversation that it goes on with, where no flag names it */
+/** @param session the conversation that it continues, where no flag names it */
 export async function buildGenerateRequest(call: ParsedCall<GenerateOptions>, session?: Session) {
   const draft = await startRequest(call, shape)
   const { body, problems } = draft

@@ -94,7 +94,7 @@ export function registerRespond(command: Command, context: Context, send = sendT
   })
 }
 
-/** @param session the conversation that it goes on with, where no flag names it */
+/** @param session the conversation that it continues, where no flag names it */
 export async function buildRespondRequest(call: ParsedCall<RespondOptions>, session?: Session) {
   const draft = await startRequest(call, shape)
   const { body, problems } = draft

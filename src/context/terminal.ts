@@ -37,7 +37,7 @@ export function findTerminalId(host: TerminalHost): string | undefined {
 }
 
 /**
- * The session on Linux, told from earlier ones by when its leader and the system started (proc_pid_stat(5)).
+ * The session on Linux, distinguished from earlier ones by when its leader and the system started (proc_pid_stat(5)).
  * @returns `none` without a controlling terminal; undefined where the system does not say
  */
 function sessionOf({ readFile, devices }: TerminalHost): string | undefined {

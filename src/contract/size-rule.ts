@@ -3,7 +3,7 @@ import { grouped } from '../quantities.ts'
 /** For a model that takes more than a list of sizes, by the names that configurations and documents have. In pixels. */
 export interface SizeRule {
   readonly multiple_of: number
-  /** The longer edge is at most so many times the shorter one. */
+  /** How many times the shorter edge the longer one may be, at most. */
   readonly max_ratio: number
   readonly max_edge: number
   /** Bounds of width times height. */

@@ -45,7 +45,7 @@ const events = {
 
 export const eventTypes = Object.keys(events) as readonly OutputEvent['type'][]
 
-/** What `--json` prints, told by its `command`; that of several jobs has `videos`. */
+/** What `--json` prints, distinguished by its `command`; that of several jobs has `videos`. */
 export type OutputDocument = f.Infer<(typeof documents)[number]>
 const documents = [
   textDocument,

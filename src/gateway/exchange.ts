@@ -74,7 +74,7 @@ interface ExchangeOptions extends ConnectionOptions {
 /** How much of a request is handed over at a time: little enough for any line to send it within the idle limit. */
 const sliceBytes = 131_072
 const pauseAbove = 16
-/** So many bytes in either direction make an exchange a long one: the young generation of the heap is large enough then. */
+/** An exchange of more bytes, in either direction, is a long one: the young generation of the heap is large enough then. */
 const longExchangeBytes = 3_000_000
 /** A server may send informational responses (103), but not forever (fault B11). */
 const maxInformational = 100

@@ -37,7 +37,7 @@ const sliceBytes = 65_536
 /** An event may hold an image of 50 MB as base64. */
 export const maxMessageCharacters = 96 * 1024 ** 2
 
-/** After so many in a row, the others of a chunk are expected to be unusual, too. */
+/** After this many in a row, the rest of a chunk is expected to be unusual, too. */
 const manyUnusual = 16
 
 /** How many events one message may be split over (quirk 5 was seen with two). */

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../context.ts'
 import { DeadlinePassed } from './exchange-error.ts'
 
-/** A timer that fires so much too late was not waiting: the process was suspended, or busy. */
+/** A timer that fires later than this was not waiting: the process was suspended, or busy. */
 const lateMs = 1_000
 /** How long it may then take to catch up with what came, or could have been sent, meanwhile. */
 const catchUpMs = 5_000

@@ -29,7 +29,7 @@ export interface TextRequest {
   readonly streamed: boolean
   readonly answerSchema?: AnswerSchema | undefined
   readonly warnings: readonly string[]
-  /** The conversation that it goes on with. */
+  /** The conversation that it continues. */
   readonly talk?: PreparedRequest | undefined
   readonly createDecoder: (options: DecoderOptions) => TextDecoder
 }
@@ -41,14 +41,14 @@ export interface TextPlan {
   readonly keepsResponse: boolean
   /** Whether an answer cut short by the token limit is a failure. */
   readonly strict: boolean
-  /** The command that waits for a response, for hints. @param after where its stream goes on */
+  /** The command that waits for a response, for hints. @param after where its stream continues */
   readonly resume?: ((id: string, after?: number) => NextCommand) | undefined
 }
 
 export function textGatewayRequest(gateway: Gateway, request: TextRequest): GatewayRequest {
   const { path, query, body, streamed } = request
   const idempotencyKey = idempotencyKeyOf(gateway)
-  // A background response is a job: a second one would go on, and be paid for, unseen.
+  // A background response is a job: a second one would continue, and be paid for, unseen.
   const kind = body['background'] === true ? 'create' : 'text'
   const creation = textCreation(request)
   return jsonRequest(gateway, path, { kind, creation, query, body, streamed, idempotencyKey })

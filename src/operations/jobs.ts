@@ -52,7 +52,7 @@ export interface RecordPlan {
   onRecorded?(id: string): Promise<void>
 }
 
-/** What is asked of the gateway, as far as it goes on record. */
+/** What is asked of the gateway, as far as it is recorded. */
 interface AskedJob extends Pick<NewJob, 'kind' | 'command'> {
   readonly model: string | null
   readonly body: Body

@@ -117,7 +117,7 @@ export class LineWriter {
     const width = this.columns
     const row = width === 0 || this.#offset === 0 ? this.#offset! : ((this.#offset! - 1) % width) + 1
     const left = width - row
-    // Where the line goes on, a space has to fit after the word, for those who copy it.
+    // Where the line continues, a space has to fit after the word, for those who copy it.
     const isFit =
       width < minColumns ||
       this.#spaces + this.#wordWidth < left + Number(!this.#isSoft()) ||

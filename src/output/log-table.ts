@@ -75,7 +75,7 @@ function outcomeOf({ exit_code: code, error, finish_reason: reason, created, fil
 
 function toneOf({ exit_code: code }: CallSummary): Tone {
   if (code === 0) return 'success'
-  // The job goes on; some of several came; the answer does not match its schema.
+  // The job continues; some of several came; the answer does not match its schema.
   return code !== null && [11, 12, 14].includes(code) ? 'warning' : 'error'
 }
 

@@ -71,7 +71,7 @@ export function isTextDocument(document: OutputDocument): document is TextDocume
   return 'finish_reason' in document
 }
 
-/** Whether a document is of a response that goes on at the gateway. */
+/** Whether a document is of a response that continues at the gateway. */
 export function isRunning(document: OutputDocument): document is TextDocument {
   return isTextDocument(document) && (document.state === 'queued' || document.state === 'in_progress')
 }

@@ -65,10 +65,10 @@ export function createTextOutput(
     },
     async end(document) {
       await finish('whole')
-      // There is no text yet: the id is what a script goes on with.
+      // There is no text yet: the id is what a script needs next.
       if (isRunning(document)) screen.text(`${show(document.id ?? '')}\n`)
     },
-    // What follows of a response that goes on can be appended, except on a terminal.
+    // The rest of a response that continues can be appended, except on a terminal.
     error: (error) => finish('broken-off', wrap !== undefined || error.exit !== 'running'),
   })
   return {

@@ -77,9 +77,9 @@ export class TextStream {
 
 /** A document with more strings is not a piece of a text. */
 const maxStrings = 200
-/** At most so many texts are followed at once. */
+/** How many texts are followed at once, at most. */
 const maxChannels = 200
-/** At most so many documents wait for what follows. */
+/** How many documents wait for what follows, at most. */
 const maxWaiting = 64
 
 interface Piece {

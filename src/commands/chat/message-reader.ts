@@ -57,7 +57,7 @@ function looksLikeFile(path: string): boolean {
 }
 
 interface ReaderOptions {
-  /** Whether the terminal obeys control sequences; a dumb one cannot tell a paste from keys. */
+  /** Whether the terminal obeys control sequences; a dumb one cannot distinguish a paste from keys. */
   readonly marksPastes: boolean
   readonly input: NodeJS.ReadStream
   readonly output: NodeJS.WritableStream

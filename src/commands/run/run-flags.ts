@@ -31,7 +31,7 @@ const maxGrace = 600
 
 const maxShards = 10_000
 
-/** Where `CI` is set, a run generates nothing, unless it is told to: a wrong checkout must not cost money. */
+/** Where `CI` is set, a run generates nothing, unless a flag allows it: a wrong checkout must not cost money. */
 export function modeOf(env: Context['env'], flags: RunFlags): RunMode {
   if (flags.plan) return 'plan'
   if (flags.check) return 'check'

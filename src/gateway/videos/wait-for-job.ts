@@ -236,7 +236,7 @@ export function pollWaitAfter(
     return Math.min(maxWaitS * 1000, Math.max(pollSeconds.min * 1000, askedMs))
   }
   const first = Math.max(pollSeconds.min, firstS)
-  // Of waits that grow by a factor each is the first one, and so much of all that were before.
+  // Where waits grow by a factor, each is the first one plus a fixed share of the time that has passed.
   const grown = first + (Math.max(0, elapsedMs) / 1000) * (pollSeconds.growth - 1)
   const usualS = Math.min(Math.max(first, pollSeconds.max), grown)
   return Math.max(pollSeconds.min, usualS * (0.9 + random / 5)) * 1000

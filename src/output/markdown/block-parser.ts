@@ -103,7 +103,7 @@ export class BlockParser {
   }
 
   #addToStart(character: string): void {
-    // A run that goes on says nothing new.
+    // A longer run says nothing new.
     const isRun = this.#held.length > 8 && this.#held.endsWith(character)
     this.#held += character
     const isLimit = this.#held.length > (/^[\s>]*\|/.test(this.#held) ? maxRow : maxStart)

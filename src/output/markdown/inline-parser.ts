@@ -61,7 +61,7 @@ export function parseInline(
     add(text, style)
     at += length
   }
-  /** The text may go on so that this is more than text. */
+  /** What follows may make this more than text. */
   const holdBack = (length = 1) => {
     if (isWhole || at < textUntil) take(length)
     else undecided = at

@@ -90,7 +90,7 @@ export class RunBoard {
     }
   }
 
-  /** The line for the whole is the last to go on a low terminal. */
+  /** On a low terminal, the line for the whole is the last to be dropped. */
   draw(now: number, width: number, height: number, styles: Styles): string {
     const busy = [...this.#lanes.values()].filter(({ total }) => total > 0)
     const nameWidth = Math.max(0, ...busy.map(({ name }) => name.length))

@@ -103,7 +103,7 @@ export function costText(cost: CostEstimate | null): string {
 
 type Remainder = RunDocument['left'][number]
 
-/** @param following what comes next: what can be done about both is told once */
+/** @param following what comes next: what can be done about both is said once */
 function remainderLines(group: Remainder, following: Remainder | undefined): RunLine[] {
   const { state, instances } = group
   const advice = adviceOn(group)

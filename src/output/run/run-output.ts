@@ -133,7 +133,7 @@ function createResultPictures({ context, screen }: OwnParts) {
   let drawing: Promise<void> | undefined
   const draw = async (path: string) => {
     const { drawPicture } = await import('../preview/protocols.ts')
-    // A picture that cannot be shown is told by its path alone.
+    // Of a picture that cannot be shown only the path is printed.
     const drawn = await drawPicture(context, 'auto', await readFile(resolve(cwd, path)))
     if (drawn !== undefined) screen.command(drawn.replace(/\n$/, ''))
   }

@@ -289,7 +289,7 @@ export async function versionsOf({ project }: ChangeScope, id: string): Promise<
   return [...versions.values()].toSorted((one, other) => one.at - other.at)
 }
 
-/** Puts a version in place of what is there, which is put aside, and locks it. @returns its block */
+/** Replaces the present version, which is put aside, by another, and locks it. @returns its block */
 export async function restore(
   scope: ChangeScope,
   id: string,

@@ -112,7 +112,7 @@ function owned(name: string, owner: FoundOwner, own: OwnerRecord, now: number): 
 }
 
 const heartbeatMs = 10_000
-/** Without a heartbeat for so long, a process on another machine is taken to be dead. */
+/** Without a heartbeat for this long, a process on another machine is taken for dead. */
 const silenceMs = 60_000
 
 /** What an owner file says; its modification time is the last heartbeat. */
@@ -121,7 +121,7 @@ interface OwnerRecord {
   /** In ticks since the system started: ids of processes are used again. */
   readonly started: string | null
   readonly host: string
-  /** Tells systems and containers of one name apart, in which an id means another process. */
+  /** Distinguishes systems and containers of one name, in which an id means another process. */
   readonly machine: string | null
 }
 

@@ -54,7 +54,7 @@ function reportFolders(places: ReadonlyMap<string, TakenPath>, report: Report): 
   for (const [key, { path, what, owner }] of places) {
     for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1)) {
       const name = key.slice(0, end)
-      // What it lies in has been looked up with it.
+      // Its parent folders have been looked up with it.
       if (known.has(name)) break
       known.add(name)
       const folder = places.get(name)

@@ -37,7 +37,7 @@ const maxBytes = 8 * 1024 * 1024
 /** In UTF-16 units: reading a longer one fills the memory with what is needed for a moment. */
 const longText = 100_000
 
-/** A run of more takes so long that its memory counts. */
+/** A run of more instances is long enough for its memory to matter. */
 const manyInstances = 1_000
 
 /** The absolute path of the given manifest, else of the nearest one upwards. @throws UsageError `manifest_invalid` */
@@ -46,7 +46,7 @@ export async function findManifest({ cwd }: FileContext, given: string | undefin
   for (let folder = cwd; ; folder = dirname(folder)) {
     const path = join(folder, manifestName)
     const found = await stat(path).catch(systemCode)
-    // What is there and cannot be looked at is reported when it is read.
+    // A file that exists and cannot be looked at is reported when it is read.
     if (typeof found === 'object' ? found.isFile() : !absentCodes.has(found)) return path
     if (dirname(folder) === folder) break
   }

@@ -13,7 +13,7 @@ export type Plan = Readonly<Awaited<ReturnType<typeof planRun>>>
 /** What one request of an instance is estimated to cost; null without prices. */
 type CostOf = (instance: Instance) => Cost | null
 
-/** After so many instances signals are looked for. */
+/** After this many instances, pending signals are handled. */
 const stride = 200
 
 /**

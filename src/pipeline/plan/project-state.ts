@@ -31,7 +31,7 @@ export interface Assessment {
   /** What to generate; empty in every state but `new`, `stale`, and `awaiting` with candidates that are missing. */
   readonly toMake: readonly Variant[]
   readonly block: LockBlock | null
-  /** The name under which that block stands in the lock: its own, or a former one, which then goes. */
+  /** The name of that block in the lock: its own, or a former one, which is then removed. */
   readonly lockedAs: string | null
   /** The result to put in place without generating it, with the paths where it belongs; it may be there already. */
   readonly restore: { readonly result: Result; readonly picked: number | null } | null

@@ -34,7 +34,7 @@ export async function readSince(project: OpenProject, name: string): Promise<Sin
       `Where HEAD and ${name} parted is not known here: compared with ${name} itself. In a shallow clone, git fetch --unshallow gets the history.`,
     )
   }
-  // It lies in the folder in which Git is called.
+  // It is in the folder in which Git is called.
   const lockName = basename(lockPath)
   const bytes = await gitObject(outputFolder, `${commit}:./${lockName}`, maxStateText)
   if (bytes === undefined) warnings.push(`${lockName} is not in ${name}: every asset is new.`)

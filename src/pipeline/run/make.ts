@@ -161,7 +161,7 @@ class VariantRequest implements QueueOrder {
       throw error
     }
     try {
-      // What lies in the folder of the key from now on is of this request.
+      // From now on, what is in the folder of the key belongs to this request.
       await run.project.results.putAside(key)
       await this.#recordIntent(randomHex(run.call.context.clock, 32))
     } catch (error) {

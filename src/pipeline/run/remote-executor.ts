@@ -22,11 +22,11 @@ import { leftToWorkers } from './describe.ts'
 import type { OpenProject } from './project.ts'
 import type { Executor, OpenQueue, Run } from './run-state.ts'
 
-/** Messages may be lost: what is waited for is looked at so often. */
+/** Messages may be lost: how often the run looks for itself. */
 const lookMs = 3_000
-/** A run waits so long for a server that is away, as while it is replaced. */
+/** How long a run waits for a server that is away, as while it is being replaced. */
 const outageMs = 120_000
-/** No worker has begun anything for so long: there may be none. */
+/** When no worker has begun anything for this long, there may be none. */
 const idleMs = 10_000
 
 export async function openRemote(run: Run, queue: OpenQueue): Promise<Executor> {
@@ -154,7 +154,7 @@ class RemoteExecutor implements Executor {
           isAskedBack = true
           if (await this.#withdraw(lane, job)) throw withBilled(this.#stopped.reason, 'no')
         }
-        // The run ends, and the workers go on.
+        // The run ends, and the workers continue.
         if (signal.aborted) throw withBilled(signal.reason, 'maybe')
         if (isLate) {
           const text =

@@ -163,7 +163,7 @@ async function failed(run: Run, now: Assessment, error: ModelgateError): Promise
   return { ...ended(again, action), error }
 }
 
-/** A signal, or a job that goes on at the gateway: the next run goes on, too. */
+/** A signal, or a job that continues at the gateway: the next run continues, too. */
 const cutShort: ReadonlySet<ModelgateError['exit']> = new Set(['interrupt', 'hangup', 'terminate', 'running'])
 
 /**

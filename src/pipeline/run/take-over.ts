@@ -101,7 +101,7 @@ async function takeBlobs(root: string, project: Project, replaced: Replaced): Pr
   }
 }
 
-/** What is there besides a result is an earlier attempt. */
+/** Whatever else is there belongs to an earlier attempt. */
 async function takeWork(root: string, { intents }: History, project: Project, results: Results) {
   for (const key of await namesIn(root)) {
     await makeStateFolder(project, 'results')

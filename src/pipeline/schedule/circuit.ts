@@ -66,8 +66,8 @@ export function isRateLimit(error: unknown): boolean {
 }
 
 /**
- * After how many milliseconds a request may follow so many 429s in a row and one more; with a pause also when the gateway
- * asks for 0 s, so that it is not asked in a loop. @param askedS how many seconds it asks to wait
+ * How many milliseconds to wait after a 429; at least a short pause when the gateway asks for 0 s, so that it is not asked
+ * in a loop. @param earlier how many 429s in a row came before it @param askedS how many seconds the gateway asks to wait
  */
 export function rateLimitPause(earlier: number, askedS: number | undefined, clock: Pick<Clock, 'random'>) {
   return Math.max(100, waitBefore(earlier, askedS, clock.random()) * 1000)

@@ -201,7 +201,7 @@ export class Lanes {
   }
 }
 
-/** So many requests in a row without a 429 give one place back. */
+/** This many requests in a row without a 429 give one place back. */
 const cleanToGrow = 20
 
 /** What waits for a place, and how many places there are: that follows the gateway's 429s. */

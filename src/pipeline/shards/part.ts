@@ -88,7 +88,7 @@ export async function writePart(
   })
 }
 
-/** Makes sure that a part is not taken for whole while its run goes on. @throws FileError */
+/** Makes sure that a part is not taken for whole while its run continues. @throws FileError */
 export async function reopenPart({ stateFolder }: Project): Promise<void> {
   const path = join(stateFolder, partName)
   await rm(path, { force: true }).catch(cannotWrite(path))

@@ -68,7 +68,7 @@ export function inputText(bytes: Buffer): Buffer {
   return withLineFeeds(bytes.indexOf('\ufeff') === 0 ? bytes.subarray(3) : bytes)
 }
 
-/** So much of a file is read at once: for so few bytes the system's threads take longer than the reading. */
+/** How much of a file is read at once: for less, handing it to a thread takes longer than reading it. */
 const pieceBytes = 1_048_576
 
 let shared: Buffer | undefined

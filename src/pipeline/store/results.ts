@@ -11,7 +11,7 @@ import { makeStateFolder, namesIn, readStateFile, type Project } from '../projec
 import type { Replaced } from './blob-store.ts'
 import { copyVerified, digestOfStateFile, isTextType, syncFile, unlessUnreadable } from './file-digest.ts'
 
-/** Its files lie in the folder of its key, where the paths of its outputs are their names. */
+/** Its files are in the folder of its key; the paths of its outputs are their names there. */
 export interface TaskResult {
   readonly result: Result
   readonly cost: Money | null
@@ -89,7 +89,7 @@ export class Results {
     return (await namesIn(this.#root)).filter((name) => digestPattern.test(name)).sort()
   }
 
-  /** Has a result on the disk that lies in the folder of its key. What an earlier attempt has left there goes. */
+  /** Puts a result into the folder of its key, and on the disk. What an earlier attempt has left there is removed. */
   async keep(record: ResultRecord): Promise<void> {
     const folder = this.folder(record.key)
     await writing(folder, async () => {

@@ -57,7 +57,7 @@ interface Action {
   interrupt?(connection: Connection, rule: Parameters, isBegun: boolean): Promise<'over' | 'resumed'>
   /** By default; `mid-event` if left out. */
   readonly at?: FaultPoint
-  /** Sends so many bytes at a time, so many milliseconds apart. */
+  /** Sends `size` bytes at a time, `ms` milliseconds apart. */
   readonly pieces?: { readonly size: number; readonly ms: number }
   /** Whether the headers give no length: the message ends properly, but elsewhere. */
   readonly hasNoLength?: true

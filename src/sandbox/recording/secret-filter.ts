@@ -3,7 +3,7 @@ import { keyFormIn } from '../../redact/key-forms.ts'
 import { hideSpans, stringsIn } from '../../redact/spans.ts'
 import { PieceStream } from '../../redact/streams.ts'
 
-/** So much of a text is looked at again with its next piece, for what looks like a key. */
+/** How much of a text is looked at again with its next piece, for what looks like a key. */
 const overlap = 512
 
 /**

@@ -159,7 +159,7 @@ async function configuredDestination(options: CommonOptions, settings: Settings)
 const hasAuthorization = ({ headers }: Pick<Settings, 'headers'>) =>
   Object.hasOwn(headers.value, 'authorization')
 
-/** Empty where a header of the user stands in its place. */
+/** Empty where a header of the user takes its place. */
 async function keyFor(options: CommonOptions, { headers, keyLocation, apiKey }: Settings): Promise<string> {
   if (!hasAuthorization({ headers })) return isDryRun(options) ? 'key' : (await apiKey()).value
   const location = await keyLocation()

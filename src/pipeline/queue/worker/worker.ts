@@ -17,7 +17,7 @@ import {
   type WorkerCall,
 } from './worker-call.ts'
 
-/** A worker that does not renew its locks for so long is taken for dead, at the next look. */
+/** A worker that does not renew its locks for this long is taken for dead at the next look. */
 const usualLocks = { durationMs: 20_000, lookMs: 8_000 }
 /** An empty queue may fill again: what waits for a result comes when that is written down. */
 const emptyMs = 5_000
@@ -119,7 +119,7 @@ async function endWhenEmpty(worker: Worker, countOpen: () => Promise<number>): P
   }
 }
 
-/** So long the same is not said again. */
+/** For this long the same warning is not repeated. */
 const repeatedMs = 60_000
 const maxRemembered = 50
 
