@@ -109,7 +109,7 @@ const scheme = 'data:'
 const endsInBase64 = /;\s*base64\s*$/i
 const maxHeadLength = 1024
 
-/** Where the base64 begins in a text that may be a data URL (quirk 15); undefined until enough of it has come. */
+/** Where the base64 begins in a text that may be a data URL (quirk 15); undefined until enough of it has arrived. */
 function base64Start(text: string, final: boolean): number | undefined {
   const begun = text.slice(0, scheme.length).toLowerCase()
   if (begun !== scheme) return !final && scheme.startsWith(begun) ? undefined : 0
@@ -125,10 +125,10 @@ function base64Start(text: string, final: boolean): number | undefined {
  */
 export function createMediaDecoder(write: (bytes: Uint8Array) => Promise<void>) {
   const decoder = createBase64Decoder(write)
-  /** What has come while it is unknown where the base64 begins; undefined afterwards. */
+  /** What has arrived while it is unknown where the base64 begins; undefined afterwards. */
   let head: string | undefined = ''
   let isDataUrl = false
-  /** The beginning of an escape whose end has not come. */
+  /** The beginning of an escape whose end has not arrived. */
   let escape = ''
   const decode = (text: Buffer): Promise<void> => {
     if (!isDataUrl || (escape === '' && !text.includes('%'))) return decoder.push(text)

@@ -349,7 +349,7 @@ const CLOSE_OBJECT = 125
 
 /**
  * Yields each object of `{…}{…}`, of lines, and of one array `[{…},{…}]`, which the streaming endpoint sends without
- * `alt=sse`, as soon as its last character has come. Work is linear in the text, however it is cut.
+ * `alt=sse`, as soon as its last character has arrived. Work is linear in the text, however it is cut.
  * @param onStray text between values that no JSON stream has
  */
 export function createJsonValueSplitter(onValue: (text: string) => void, onStray: (text: string) => void) {

@@ -248,7 +248,7 @@ interface BodyReading {
   stalled?(seconds: number): Error
   /** Called after each chunk. Without it every byte counts as progress. */
   progress?(): Progress
-  /** How long the body may stay open once everything has come: something may still follow (fault E11). */
+  /** How long the body may stay open once everything has arrived: something may still follow (fault E11). */
   graceMs?(): number | undefined
 }
 

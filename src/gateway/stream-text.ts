@@ -86,7 +86,7 @@ export async function readTextReply(
     },
   })
   const body = readBody(gateway, reply, {
-    // What is only pending when all has come is not waited for.
+    // What is only pending when all has arrived is not waited for.
     progress: () => ({ messages: reader.messages, bytes: decoder.state === 'open' ? reader.pending : 0 }),
     graceMs: () => (decoder.state === 'open' ? undefined : decoder.endIsCertain ? 1_000 : 5_000),
   })
@@ -105,7 +105,7 @@ export async function readTextReply(
   return reader.done
 }
 
-/** A connection that breaks after the end has come (fault E12), or what cannot be read after it (fault E13). */
+/** A connection that breaks after the end has arrived (fault E12), or what cannot be read after it (fault E13). */
 function breaksNothing(error: unknown, { endIsCertain }: TextDecoder): boolean {
   if (error instanceof ExchangeError) return true
   const harmless = ['connection_lost', 'reply_not_understood', ...(endIsCertain ? ['generation_failed'] : [])]

@@ -183,7 +183,7 @@ type ShownImage = Uint8Array | { readonly index: number; readonly count: number;
 
 export type ImageWriters = ReturnType<typeof createImageWriters>
 
-/** A writer that can look at what has come, so that a download can be tried again. */
+/** A writer that can look at what has arrived, so that a download can be tried again. */
 type DownloadWriter = ImageWriter & DownloadSink
 
 /** Writes the images of one reply. */

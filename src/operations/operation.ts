@@ -56,7 +56,7 @@ export type Outcome<Document extends OutputDocument> =
 /**
  * Turns what an operation throws into its outcome.
  * @param work gives the failure that the items amount to, if any
- * @param document what has come so far; undefined only while `work` has not succeeded
+ * @param document what has arrived so far; undefined only while `work` has not succeeded
  */
 export async function settle<Document extends OutputDocument>(
   { gateway, hasSent, spending }: Call,

@@ -221,7 +221,7 @@ export async function waitForVideos(
   const outcomes = await Promise.all(jobs.map(waitFor))
   const videos = outcomes.map(({ video }) => video)
   const document = { version: outputVersion, command: 'wait', videos, warnings } as const
-  // After a signal, whatever has not come; else what is still running.
+  // After a signal, whatever has not arrived; else what is still running.
   const left = outcomes.filter(({ error }) => error && (signal.aborted || error.exit === 'running'))
   const ids = left.map(({ id }) => id)
   const goOn = ids.length === 0 ? {} : leadTo('To continue waiting: ', jobs[0]!.plan.resume(ids))

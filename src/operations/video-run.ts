@@ -160,7 +160,7 @@ export class VideoRun extends MediaResults<VideoDocument> {
     this.listener.event({ type: 'video-fail', id: this.job!.id, failure: this.addFailure(index, error) })
   }
 
-  /** Reports the videos that were withheld, or of which the gateway says nothing. @param count how many have come */
+  /** Reports the videos that were withheld, or of which the gateway says nothing. @param count how many have arrived */
   shortfall(count: number, { acceptMismatch, strict }: Judgement): ModelgateError | undefined {
     const filtered = filteredOf(objectOf(this.job?.value))
     const known = count + filtered.count

@@ -14,7 +14,7 @@ const maxQuote = 300
  * lines, exactly as they are in the text. @param language undefined for any
  */
 export function extractCode(other: Output, language?: string): Output {
-  /** `open`: its end has not come. */
+  /** `open`: its end has not arrived. */
   let state: 'none' | 'open' | 'closed' = 'none'
   let isInside = false
   let line = ''

@@ -84,7 +84,7 @@ export function createTextOutput(
 const betweenTexts = /^(?:tool-call|code-run|code-result|item-add|file-save)$/
 
 /**
- * The file gets the text when all of it has come, even if it does not match its schema. Text is never lost: where a
+ * The file gets the text when all of it has arrived, even if it does not match its schema. Text is never lost: where a
  * file cannot take it, it is printed.
  * @param isPrinter whether the other output would print the text, of which it is told only where it has to
  */

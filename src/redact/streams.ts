@@ -64,7 +64,7 @@ export class TextStream {
       this.#isInside = true
       this.hasHidden = true
       const escape = this.#escapeAt(end) ?? { start: end, end }
-      // The rest of the escape may not have come yet.
+      // The rest of the escape may not have arrived yet.
       this.#settled = Math.max(this.#settled, escape.end <= text.length ? escape.end : escape.start)
     }
     passTo(limit)

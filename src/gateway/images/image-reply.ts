@@ -128,7 +128,7 @@ export const discarding: ImageWriter = {
   discard: async () => {},
 }
 
-/** A connection that breaks after the end has come (fault E12), or what cannot be read after it (fault E13). */
+/** A connection that breaks after the end has arrived (fault E12), or what cannot be read after it (fault E13). */
 function breaksNothing(error: unknown): boolean {
   return error instanceof ExchangeError || error instanceof ContractError || error instanceof GenerationError
 }

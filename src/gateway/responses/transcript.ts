@@ -10,7 +10,7 @@ const untouched = () => ({
   text: 0,
   refusal: 0,
   reasoning: 0,
-  /** Of a tool call, as they have come so far. */
+  /** Of a tool call, as they have arrived so far. */
   arguments: createGrowingText(),
   /** The item as announced, until it is complete. */
   begun: undefined as JsonObject | undefined,
@@ -71,7 +71,7 @@ export class Transcript {
     Object.assign(this.itemAt(position), { arguments: createGrowingText(), begun: item })
   }
 
-  /** Calls that have begun and will not come whole: what has come is all there is. */
+  /** Calls that have begun and will not come whole: what has arrived is all there is. */
   endCalls(): void {
     for (const [position, { begun }] of this.#items) {
       if (begun !== undefined && readToolCall(begun) !== undefined) this.addItem(begun, position)

@@ -37,7 +37,7 @@ export async function makeImage({ task, call, shared }: TaskRun): Promise<Made> 
       ? await makeImages(call, request, { ...plan, onMade: (made) => task.onMade(made) })
       : await fetchImages(call, request, plan, task.made)
   const document = wholeResult(task, outcome)
-  // More than were asked for may have come; they stay in the folder.
+  // More than were asked for may have arrived; they stay in the folder.
   const files = document.files.slice(0, request.wanted.length)
   return {
     outputs: await Promise.all(files.map(({ path }) => mediaFacts(call.context, path))),

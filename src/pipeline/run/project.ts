@@ -43,7 +43,7 @@ export class OpenProject extends ProjectState {
   /** The manifest without the elements of its fan-outs. */
   declare readonly written: Manifest
   declare readonly committed: Lock
-  /** For its own files: after a signal, too, what has come is stored, placed and locked. */
+  /** For its own files: after a signal, too, what has arrived is stored, placed and locked. */
   declare readonly files: FileContext
   /** Aborted when another process has taken the manifest over. */
   declare readonly lost: AbortSignal | undefined

@@ -75,7 +75,7 @@ export function paintOpening(base: Pixels, mask: Pixels, draw: (size: Size) => P
   })
 }
 
-/** A picture that is painted from the top, and is grey where the paint has not come yet. */
+/** A picture that is painted from the top, and is grey where the paint has not arrived yet. */
 export function unfinished(picture: Pixels, share: number): Pixels {
   const begin = Math.floor(picture.height * share)
   return changed(picture, (data, at, _, y) => {

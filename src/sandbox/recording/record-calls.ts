@@ -98,7 +98,7 @@ export async function createRecorder({ folder, files, upstream, secrets, report 
     const isStream = /^text\/event-stream\b/i.test(mediaType)
     const after_ms = elapsed()
 
-    /** What has come, as Latin-1: one character for each byte, so that no character is split. */
+    /** What has arrived, as Latin-1: one character for each byte, so that no character is split. */
     const parts: { readonly ms: number; readonly text: string }[] = []
     const add = (text: string) => void parts.push({ ms: elapsed(), text })
     const bodyOf = async (): Promise<RecordedBody | undefined> => {
@@ -113,7 +113,7 @@ export async function createRecorder({ folder, files, upstream, secrets, report 
       assertNoKey(text)
       return text === '' ? undefined : store(text, mediaType)
     }
-    /** Writes what has come; a recording that cannot be written never breaks the reply. */
+    /** Writes what has arrived; a recording that cannot be written never breaks the reply. */
     const keep = async (end: End) => {
       if (end === 'left') return void counts.abandoned++
       try {
@@ -198,7 +198,7 @@ type End = 'whole' | 'broken off' | 'too large' | 'left'
 
 /**
  * Passes a body on as it arrives. It is recorded before its end is passed on; not at all when the caller has gone
- * before, unless the event that completes the stream has come.
+ * before, unless the event that completes the stream has arrived.
  * @param add takes each event, or each piece of a body that is no stream
  */
 async function* passOn(
