@@ -97,8 +97,11 @@ export const groups: readonly Group[] = [
     name: 'standard-input',
     units: [
       unit(['commands/shared/input/standard-input'], ['commands/shared/input/standard-input']),
-      unit(['commands/shared/request/text-prompt'], ['commands/shared/input/standard-input']),
-      unit(['commands/shared/input/questions'], ['commands/shared/input/questions']),
+      unit(
+        ['commands/shared/request/text-prompt'],
+        ['commands/shared/input/standard-input', 'commands/bad-input', 'commands/image', 'commands/text'],
+      ),
+      unit(['commands/shared/input/questions'], ['commands/shared/input/questions', 'commands/init/init']),
     ],
   },
   {
@@ -150,9 +153,14 @@ export const groups: readonly Group[] = [
   {
     name: 'budget',
     units: [
-      unit(['operations/spending'], ['operations/spending']),
-      unit(['operations/spending-limits'], ['program/spending']),
-      unit(['files/calls/call-book', 'files/calls/read-calls'], ['files/calls/call-book']),
+      unit(
+        ['operations/spending', 'operations/spending-limits'],
+        ['operations/spending', 'program/spending'],
+      ),
+      unit(
+        ['files/calls/call-book', 'files/calls/read-calls'],
+        ['files/calls/call-book', 'files/calls/job-store', 'operations/spending', 'program/spending'],
+      ),
       unit(['cost/amount', 'cost/estimate', 'cost/prices'], ['cost/amount', 'cost/estimate']),
     ],
   },
