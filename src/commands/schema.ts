@@ -10,7 +10,7 @@ export function registerSchema(command: Command, context: Context): void {
   const name = command
     .createArgument(
       '[name]',
-      'output: every document of --json, told by its command; events: a line of --jsonl; error: --json when a command fails; manifest: the file of modelgate run',
+      'output: every document of --json, distinguished by its command; events: a line of --jsonl; error: --json when a command fails; manifest: the file of modelgate run',
     )
     .choices(names)
     .default('output')

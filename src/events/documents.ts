@@ -119,7 +119,7 @@ const failure = v.object({
 export const outputSchemas = {
   output: published(
     'output',
-    'A document of the program, told by its command',
+    'A document of the program, distinguished by its command',
     v.union([...documents, helpDocument, assetReport]),
   ),
   events: published('events', 'A line of --jsonl', v.union(lines)),

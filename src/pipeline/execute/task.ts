@@ -131,7 +131,7 @@ export function withKept(
   if (files.length === 0) return error
   const { rescued = [], hint } = error.facts
   const all = [...rescued, ...files.map(({ path }) => resolve(folder, path))]
-  const where = `What has come is kept in ${shownPath(folder, Infinity)}.`
+  const where = `What has arrived is kept in ${shownPath(folder, Infinity)}.`
   return error.amend({ rescued: all, ...(hint === undefined ? { hint: where } : {}) })
 }
 

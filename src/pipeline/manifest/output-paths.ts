@@ -60,7 +60,7 @@ function reportFolders(places: ReadonlyMap<string, TakenPath>, report: Report): 
       const folder = places.get(name)
       const writer = owner ?? folder?.owner
       if (folder === undefined || writer === undefined) continue
-      report(writer, `${quoted(path)}, ${what}, lies in ${quoted(folder.path)}, ${folder.what}.`)
+      report(writer, `${quoted(path)}, ${what}, is in ${quoted(folder.path)}, ${folder.what}.`)
     }
   }
 }
@@ -145,7 +145,7 @@ function pathProblem(path: string): string | undefined {
     if (isDeviceName(part)) return 'is a device on Windows.'
     // Some systems skip characters that are not shown.
     if (reserved.has(foldedPath(part).replaceAll(/\p{Default_Ignorable_Code_Point}/gu, ''))) {
-      return `lies in ${part}, which is not for outputs.`
+      return `is in ${part}, which is not for outputs.`
     }
     if (Buffer.byteLength(part) > maxNameBytes) return `has a name that is longer than ${maxNameBytes} bytes.`
   }

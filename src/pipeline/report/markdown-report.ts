@@ -43,7 +43,7 @@ export function markdownReport(report: AssetReport): string {
         ['asset', ({ id }) => literal(id)],
         ['state', (asset) => `${marks[tone]} ${words.wordsFor(asset).label}`],
         ['why', whyText],
-        ['to go on', ({ next }) => next && commandText(next)],
+        ['to continue', ({ next }) => next && commandText(next)],
       ])
     }
   }
@@ -89,7 +89,7 @@ export function runSummary(document: RunDocument): string {
     ['assets', ({ instances }) => namesText(instances)],
     ['state', ({ state }) => (state === 'failed' ? 'failed' : words.stateWords[state].label)],
     ['what it means', ({ message }) => literal(message)],
-    ['to go on', ({ commands }) => commands.map(commandText).join('<br>')],
+    ['to continue', ({ commands }) => commands.map(commandText).join('<br>')],
   ])
   const done = instances.filter(({ action, error }) => error === null && doneActions.has(action))
   addTable(lines, `Done (${done.length})`, done, [

@@ -252,7 +252,7 @@ describe('what is not all that was asked for', () => {
     const { outcome, task, path } = await answered(replies, instance, earlier)
     expect(outcome).toMatchObject({
       exit: 'partial',
-      facts: { billed: 'yes', rescued: [path(name)], hint: `What has come is kept in "${task.folder}".` },
+      facts: { billed: 'yes', rescued: [path(name)], hint: `What has arrived is kept in "${task.folder}".` },
       ...more,
     })
     expect(readFileSync(path(name)).equals(bytes)).toBe(true)

@@ -50,11 +50,11 @@ test.each([
   ['a/x.', 'has a name that ends with a dot or a space, which Windows strips.'],
   ['a/b?.png', 'has one of < > : " | ? * in it, which Windows refuses.'],
   ['assets/nul.png', 'is a device on Windows.'],
-  ['.git/hooks/post-checkout', 'lies in .git, which is not for outputs.'],
-  ['sub/.GIT/config', 'lies in .GIT, which is not for outputs.'],
-  ['git~1/config', 'lies in git~1, which is not for outputs.'],
-  ['.g\u200cit/config', 'lies in .g\u200cit, which is not for outputs.'],
-  ['.modelgate/store/x', 'lies in .modelgate, which is not for outputs.'],
+  ['.git/hooks/post-checkout', 'is in .git, which is not for outputs.'],
+  ['sub/.GIT/config', 'is in .GIT, which is not for outputs.'],
+  ['git~1/config', 'is in git~1, which is not for outputs.'],
+  ['.g\u200cit/config', 'is in .g\u200cit, which is not for outputs.'],
+  ['.modelgate/store/x', 'is in .modelgate, which is not for outputs.'],
   [
     '{what}.png',
     'has an unknown placeholder: {what}. Known are {index} {ext} {model} {date} {slug} {id}; {{ and }} are literal braces, and a column is ${name}.',
@@ -76,8 +76,8 @@ test.each<[first: string, second: string, ...messages: string[]]>([
   ['x-{index}.png', 'x-2.png', 'b: "a" and "b" write one file: "x-2.png".'],
   ['x.{ext}', 'x.webp', 'b: "a" and "b" write one file: "x.webp".'],
   ['{slug}.png', 'a-red-fox.png', 'b: "a" and "b" write one file: "a-red-fox.png".'],
-  ['x', 'x/y.png', 'b: "x/y.png", an output of "b", lies in "x", an output of "a".'],
-  ['X/z/y.png', 'x', 'a: "X/z/y.png", an output of "a", lies in "x", an output of "b".'],
+  ['x', 'x/y.png', 'b: "x/y.png", an output of "b", is in "x", an output of "a".'],
+  ['X/z/y.png', 'x', 'a: "X/z/y.png", an output of "a", is in "x", an output of "b".'],
   ['x.{ext}', 'x.json'],
   ['{id}.png', '{id}.png'],
   ['x', 'xy/z'],
@@ -97,6 +97,6 @@ test('replaces no file of the project', () => {
   expect(messagesOf(['ModelGate.yaml', 'data/products.csv', 'data'], {}, taken)).toEqual([
     'a: "ModelGate.yaml" is the manifest, which an output cannot replace; "@a" refers to an output.',
     'b: "data/products.csv" is the rows of a, which an output cannot replace; "@b" refers to an output.',
-    'c: "data/Products.csv", the rows of a, lies in "data", an output of "c".',
+    'c: "data/Products.csv", the rows of a, is in "data", an output of "c".',
   ])
 })
