@@ -40,6 +40,17 @@ test('a key is looked for in hexadecimal and in base64 at any offset', () => {
   expect(new Set(forms).size).toBe(forms.length)
 })
 
+test('a key is looked for with each character escaped, its marks alone, or twice in a URL', () => {
+  expect(formsOf('K.9/abcd')).toEqual(
+    expect.arrayContaining([
+      String.raw`\u004b\u002e\u0039\u002f\u0061\u0062\u0063\u0064`,
+      String.raw`\\u004b\\u002e\\u0039\\u002f\\u0061\\u0062\\u0063\\u0064`,
+      String.raw`K\u002e9\u002fabcd`,
+      'K.9%252Fabcd',
+    ]),
+  )
+})
+
 test.each([
   ['a-key-of', true],
   ['a-short', false],
