@@ -17,6 +17,9 @@ const unused: Readonly<Record<string, string>> = {
   'commander>node:child_process': 'export const spawn = undefined; export default {}',
   // It only asks whether a body is one of Node's own replies, and how long headers may be (Node's default).
   'undici>node:http': 'module.exports = { IncomingMessage: class {}, maxHeaderSize: 16_384 }',
+  // It calls nothing but the function itself.
+  'undici>node:assert':
+    'module.exports = (value, message) => { if (!value) throw message instanceof Error ? message : new Error(message) }',
   // The connection speaks HTTP/1.1 only (allowH2: false).
   'undici>./client-h2.js':
     'module.exports = function connectH2() { throw new Error("HTTP/2 is not part of this build") }',

@@ -1,9 +1,8 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { randomBytes } from 'node:crypto'
-import type { Clock } from '../../context.ts'
+import { randomHex, systemClock, type Clock } from '../../context.ts'
 import { FileError } from '../../errors.ts'
-import { cannotWrite, readingIfThere, shownPath, writing } from '../file-error.ts'
+import { cannotWrite, readingIfThere, shownPath, systemCode, writing } from '../file-error.ts'
 import { appendLine, monthFile, sealedLine } from '../sealed-lines.ts'
 import { makeFolder } from '../write-target.ts'
 import type { JobProgress, JobRecord } from './job-record.ts'
@@ -147,10 +146,17 @@ export class CallBook {
     const folder = await this.open()
     const path = wordsFile(folder, id)
     await writing(path, async () => {
-      await makeFolder(join(folder, 'words'))
+      const text = `${this.#clean(JSON.stringify(words))}\n`
       // What a kill leaves of it has no id, and goes with the next `log clear`.
       const part = `${path}.part`
-      writeFileSync(part, `${this.#clean(JSON.stringify(words))}\n`, { mode: 0o600 })
+      const write = () => writeFileSync(part, text, { mode: 0o600 })
+      try {
+        write()
+      } catch (error) {
+        if (systemCode(error) !== 'ENOENT') throw error
+        await makeFolder(join(folder, 'words'))
+        write()
+      }
       renameSync(part, path)
     })
   }
@@ -169,5 +175,5 @@ export class CallBook {
 }
 
 export function newId(): string {
-  return randomBytes(8).toString('hex')
+  return randomHex(systemClock, 16)
 }
