@@ -67,7 +67,7 @@ function mayBeClosed() {
 }
 
 /**
- * Loads a script of dist/ (`./name.cjs`) or a built-in module: the `require` of these scripts. At the first start of a script
+ * Loads a script of dist/ (`./name.cjs`), a built-in module, or the bytes of a WebAssembly file: the `require` of these scripts. At the first start of a script
  * all of its functions are compiled, and kept: compiling those that a short call needs takes longer than all its rest.
  * Node's own cache has only what is compiled before a script runs, which is next to nothing.
  */
@@ -76,6 +76,7 @@ function load(id) {
   const known = loaded.get(id)
   if (known !== undefined) return known.exports
   const filename = path.join(import.meta.dirname, '../dist', id)
+  if (id.endsWith('.wasm')) return fs.readFileSync(filename)
   // The build writes ASCII.
   const source = fs.readFileSync(filename, 'latin1')
   const module = { exports: {} }

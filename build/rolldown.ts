@@ -238,6 +238,24 @@ const bundle: BuildOptions = {
       },
     },
     {
+      // undici has its parser as base64, twice: with SIMD and without. As files beside the bundle one of them is read.
+      name: 'take-parser-files',
+      resolveId(source, importer) {
+        if (importer?.startsWith('\0parser>')) return { id: source, external: true }
+        const name = /^\.\.\/llhttp\/(\w+)-wasm\.js$/.exec(source)?.[1]
+        return name === undefined ? null : `\0parser>${name}.cjs`
+      },
+      load(id) {
+        const name = /^\0parser>(\w+)\.cjs$/.exec(id)?.[1]
+        if (name === undefined) return null
+        const require = createRequire(import.meta.url)
+        const originalFileName = require.resolve(`undici/lib/llhttp/${name}-wasm.js`)
+        const source = require(originalFileName) as Buffer
+        this.emitFile({ type: 'asset', fileName: `${name}.wasm`, originalFileName, source })
+        return `module.exports = require('./${name}.wasm')`
+      },
+    },
+    {
       name: 'take-builtin-modules',
       resolveId(source, importer, { kind }) {
         if (!isBuiltin(source) || kind === 'dynamic-import' || importer?.startsWith('\0rolldown')) return null
@@ -265,7 +283,7 @@ const bundle: BuildOptions = {
     {
       name: 'bring-wasm-files',
       moduleParsed({ id, code }) {
-        if (id.includes('/node_modules/')) return
+        if (id.includes('/node_modules/') || id.startsWith('\0parser>')) return
         for (const [, path] of (code ?? '').matchAll(wasmPath)) {
           const originalFileName = createRequire(import.meta.url).resolve(path!)
           const source = readFileSync(originalFileName)

@@ -7,10 +7,11 @@ const { Script } = process.getBuiltinModule('node:vm')
 
 const loaded = new Map()
 
-/** Loads a chunk of the program (`./name.cjs`) or a built-in module, and nothing else: no file can get in the way. */
+/** Loads a chunk of the program (`./name.cjs`), a built-in module, or a WebAssembly file, and nothing else: no file can get in the way. */
 // oxlint-disable-next-line no-unused-vars -- the next part of the script calls it
 function load(id) {
   if (!id.startsWith('./')) return process.getBuiltinModule(id)
+  if (id.endsWith('.wasm')) return Buffer.from(getRawAsset(id.slice(2)))
   let module = loaded.get(id)
   if (module === undefined) {
     const filename = id.slice(2)
