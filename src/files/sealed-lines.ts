@@ -15,12 +15,12 @@ const endLength = 20
 /** @param json an object with at least one member @returns with its newline */
 export function sealedLine(json: string): string {
   const start = json.slice(0, -1)
-  return `${start},"check":"${checksum(Buffer.from(start))}"}\n`
+  return `${start},"check":"${hexadecimal(crcOf(Buffer.from(start)))}"}\n`
 }
 
 export function isWhole(line: Buffer): boolean {
   const start = line.subarray(0, Math.max(0, line.length - endLength))
-  return line.toString('latin1', start.length) === `,"check":"${checksum(start)}"}`
+  return line.toString('latin1', start.length) === `,"check":"${hexadecimal(crc32(start))}"}`
 }
 
 export function openLine(line: Buffer): JsonObject | undefined {
@@ -29,8 +29,18 @@ export function openLine(line: Buffer): JsonObject | undefined {
   return isObject(value) ? value : {}
 }
 
-function checksum(bytes: Buffer): string {
-  return crc32(bytes).toString(16).padStart(8, '0')
+/** As `crc32` of node:zlib, which is faster for many lines; loading it takes 3 % of a short call, which writes two. */
+function crcOf(bytes: Uint8Array): number {
+  let crc = 0xffff_ffff
+  for (const byte of bytes) {
+    crc ^= byte
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb8_8320 : 0)
+  }
+  return ~crc >>> 0
+}
+
+function hexadecimal(checksum: number): string {
+  return checksum.toString(16).padStart(8, '0')
 }
 
 const monthName = /^\d{4}-(?:0[1-9]|1[0-2])\.jsonl$/
