@@ -5,7 +5,7 @@
 const [major, minor, patch] = process.versions.node.split('.').map(Number)
 /** The scripts of dist/ that have been loaded, by their ids. */
 const loaded = new Map()
-/** Those of them that had to be compiled: where their code is to be kept, and its bytes. */
+/** Those of them that had to be compiled, and where their code is to be kept, after their digest. */
 const fresh = []
 
 // Otherwise whoever may send this signal opens Node's debugger on a port, and reads keys there.
@@ -41,7 +41,8 @@ if (!newEnough) {
   const { main, systemContext } = load('./main.cjs')
   const context = systemContext()
   const exitCode = await main(process.argv.slice(2), context)
-  attempt(keepCompiledCode)
+  // A mistyped command calls next to nothing.
+  if (exitCode !== 2) attempt(keepCompiledCode)
   await context.end(exitCode)
 }
 
@@ -67,9 +68,10 @@ function mayBeClosed() {
 }
 
 /**
- * Loads a script of dist/ (`./name.cjs`), a built-in module, or the bytes of a WebAssembly file: the `require` of these scripts. At the first start of a script
- * all of its functions are compiled, and kept: compiling those that a short call needs takes longer than all its rest.
- * Node's own cache has only what is compiled before a script runs, which is next to nothing.
+ * Loads a script of dist/ (`./name.cjs`), a built-in module, or the bytes of a WebAssembly file: the `require` of these
+ * scripts. Of a script the functions are kept that the first run of a command has called: compiling them takes longer
+ * than all the rest of a short call. Node's own cache has only what is compiled before a script runs, which is next to
+ * nothing; with all functions of a script, half of what is read would be for nothing.
  */
 function load(id) {
   if (!id.startsWith('./')) return process.getBuiltinModule(id)
@@ -92,27 +94,15 @@ function compiled(id, filename, source) {
   const head = Buffer.from(source.slice(0, 32), 'latin1')
   const file = codeFile(id)
   const cachedData = file && attempt(() => keptCode(file, head))
-  if (cachedData) {
-    const script = new vm.Script(code, { filename, cachedData })
-    // Made by another V8, or for other flags: the next start compiles it. This one could not any more, since V8 remembers
-    // the script as it has compiled it just now.
-    if (script.cachedDataRejected) attempt(() => fs.unlinkSync(file))
-    return script
-  }
-  if (!file || !attempt(() => makeFolder(path.dirname(file)))) return new vm.Script(code, { filename })
-  // V8 compiles functions when they are called, unless told otherwise; and takes back code only with the flags of then.
-  const { setFlagsFromString } = process.getBuiltinModule('node:v8')
-  setFlagsFromString('--no-lazy')
-  const script = new vm.Script(code, { filename })
-  setFlagsFromString('--lazy')
-  // Before it runs: V8 would keep, too, which functions have proved not to be worth optimizing in a long run.
-  fresh.push({ file, bytes: Buffer.concat([head, script.createCachedData()]) })
+  const script = new vm.Script(code, { filename, cachedData })
+  // Rejected: made by another V8, or for other flags.
+  if (file && (!cachedData || script.cachedDataRejected)) fresh.push({ file, head, script })
   return script
 }
 
 /**
  * Where the compiled code of a script is kept; undefined keeps none. It is code, and runs unseen: it lies where the program
- * does not just happen to run (a cloned repository could bring code), for each Node and each user by itself.
+ * does not just happen to run (a cloned repository could bring code), for each Node, user and command by itself.
  */
 function codeFile(id) {
   const { arch, env, getuid, platform, version } = process
@@ -122,7 +112,10 @@ function codeFile(id) {
     (platform === 'win32' ? env.LOCALAPPDATA : env.HOME && path.join(env.HOME, '.cache'))
   const folder = env.NODE_COMPILE_CACHE || (cache && path.join(cache, 'modelgate/code'))
   if (!folder || !path.isAbsolute(folder)) return undefined
-  return path.join(folder, `${version}-${arch}-${getuid?.() ?? 'user'}`, `${id}.v8`)
+  const [command = '--help', ...words] = process.argv.slice(2)
+  const isHelp = [command, ...words].some((word) => /^(-h|--help)$/.test(word))
+  const called = isHelp ? 'help' : /^\w+$/.test(command) ? command : 'options'
+  return path.join(folder, `${version}-${arch}-${getuid?.() ?? 'user'}`, called, `${id}.v8`)
 }
 
 /** What was kept of just this source, if nobody else can have written it, whoever owns the folder (as `sudo` keeps HOME). */
@@ -140,9 +133,10 @@ function keptCode(file, head) {
 
 /** A file gets its name when all of it is on disk: V8 does not survive a damaged one. Where that fails, the next start tries. */
 function keepCompiledCode() {
-  for (const { file, bytes } of fresh) {
+  for (const { file, head, script } of fresh) {
+    makeFolder(path.dirname(file))
     const part = `${file}.${process.pid}`
-    fs.writeFileSync(part, bytes, { mode: 0o600, flush: true })
+    fs.writeFileSync(part, Buffer.concat([head, script.createCachedData()]), { mode: 0o600, flush: true })
     fs.renameSync(part, file)
   }
 }
