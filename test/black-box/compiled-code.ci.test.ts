@@ -1,5 +1,5 @@
 import { chmodSync, chownSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, sep } from 'node:path'
 import process from 'node:process'
 import { expect, test } from 'vitest'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -29,6 +29,24 @@ test('what has been compiled is kept, and taken at the next start', async () => 
   const before = files.map((path) => statSync(path).ino)
   await run(folder)
   expect(kept(folder).map((path) => statSync(path).ino)).toEqual(before)
+})
+
+test('each command keeps what it has called; a mistyped one keeps nothing', async () => {
+  const folder = temporaryFolder()
+  const env: Record<string, string> = {
+    NODE_COMPILE_CACHE: folder,
+    MODELGATE_STATE_DIR: temporaryFolder(),
+  }
+  const end = async (...words: string[]) => (await endOf(words, { program: packagedProgram, env })).exit
+  expect([await end('repsond', 'hi'), kept(folder)]).toEqual([2, []])
+  // Without SIMD the parser of replies is another file.
+  env['UNDICI_NO_WASM_SIMD'] = '1'
+  expect(await end('respond', '--sandbox', 'hi')).toBe(0)
+  expect(await end('respond', '--help')).toBe(0)
+  const [respond, help] = ['respond', 'help'].map((command) => {
+    return statSync(kept(folder).find((path) => path.includes(`${command}${sep}request-`))!).size
+  })
+  expect(respond).toBeGreaterThan(help!)
 })
 
 test('code of another version of a script is not run, but replaced', async () => {
