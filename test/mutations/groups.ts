@@ -123,11 +123,8 @@ export const groups: readonly Group[] = [
         [
           'pipeline/journal/journal',
           'pipeline/journal/history',
-          'pipeline/run/run-manifest',
-          'pipeline/run/what-is-left',
           'pipeline/schedule/run-budget',
-          'pipeline/report/report-model',
-          'pipeline/shards/part',
+          'pipeline/changes/merge',
         ],
       ),
       unit(['pipeline/journal/owner'], ['pipeline/journal/owner.ci']),

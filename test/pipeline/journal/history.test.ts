@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { amountOf } from '../../../src/cost/amount.ts'
 import { History, readHistory, writeLine, type JournalEvent } from '../../../src/pipeline/journal/journal.ts'
 import type { Project } from '../../../src/pipeline/project.ts'
 import { failure, intent, remoteJob, result, sampleProject } from './journal-samples.ts'
@@ -28,9 +29,10 @@ function writeRun(project: Project, run: string, events: readonly JournalEvent[]
 const linesOf = (events: readonly JournalEvent[]) => events.map((event) => writeLine(event, noon)).join('')
 
 /** What of a history depends on single events. */
-function facts({ results, intents, jobs, failures, unfinished }: History) {
+function facts({ results, intents, jobs, made, failures, unfinished }: History) {
   const keys = (map: ReadonlyMap<string, unknown>) => [...map.keys()].sort()
-  const maps = { results: keys(results), intents: keys(intents), jobs: keys(jobs), failures: keys(failures) }
+  const open = { intents: keys(intents), jobs: keys(jobs), made: keys(made) }
+  const maps = { results: keys(results), ...open, failures: keys(failures) }
   return { ...maps, run: unfinished?.run, creates: unfinished?.used.creates }
 }
 
@@ -41,19 +43,23 @@ function told(events: readonly JournalEvent[]): History {
 }
 
 const discard = { type: 'discard', key: 'a' } as const
+const noFacts = { model: null, request_id: null, usage: null }
+const made = { origin: 'https://gateway.example', expires_at: 1, images: [], ...noFacts }
+const addresses: JournalEvent = { type: 'made', key: 'a', made }
 const release = { type: 'release', key: 'a', reason: 'refused' } as const
 const again = intent('a', { idempotency_key: 'another' })
 const after = (...events: JournalEvent[]) => told([begin(first), ...events])
 
 /** Of a run that has sent one request. */
-const sent = { results: [], intents: [], jobs: [], failures: [], run: first, creates: 1 }
+const sent = { results: [], intents: [], jobs: [], made: [], failures: [], run: first, creates: 1 }
 
 test.each<[string, readonly JournalEvent[], object]>([
   ['was sent', [intent('a')], { intents: ['a'] }],
   ['was sent again as it was', [intent('a'), intent('a')], { intents: ['a'] }],
   ['has a job', [intent('a'), remoteJob('a')], { intents: ['a'], jobs: ['a'] }],
   ['has a job, and lost its intent', [remoteJob('a')], { jobs: ['a'], creates: 0 }],
-  ['has a result', [intent('a'), remoteJob('a'), result('a')], { results: ['a'] }],
+  ['has addresses of pictures', [intent('a'), addresses], { intents: ['a'], made: ['a'] }],
+  ['has a result', [intent('a'), remoteJob('a'), addresses, result('a')], { results: ['a'] }],
   ['has failed', [intent('a'), remoteJob('a'), failure('a')], { failures: ['a'] }],
   ['has failed, and is sent again', [intent('a'), failure('a'), again], { intents: ['a'], creates: 2 }],
   ['has failed, and then a result', [intent('a'), failure('a'), result('a')], { results: ['a'] }],
@@ -84,7 +90,26 @@ test('made again is what this run has discarded and then has a result of', () =>
   expect([...history.remade]).toEqual([])
 })
 
+test('what a run has spent is the sum of its requests; one that is sent again counts once', () => {
+  const half = { cost: 0.5 }
+  const history = after(intent('a', half), intent('a', half), intent('b', { cost: 0.25 }), intent('c'))
+  expect(history.unfinished?.used).toEqual({ creates: 3, cost: amountOf(0.75) })
+  expect([...history.costs]).toEqual([
+    ['a', 0.5],
+    ['b', 0.25],
+  ])
+})
+
 describe('on disk', () => {
+  test('what a project has left open is no run of its part', async () => {
+    const [part, whole] = [sampleProject(), sampleProject()]
+    writeRun(whole, first, [begin(first), intent('a')])
+    writeRun(part, second, [begin(second), intent('b'), end])
+    expect(facts(await readHistory(part, whole))).toMatchObject({ intents: ['a', 'b'], run: undefined })
+    writeRun(part, second, [begin(second), intent('b')])
+    expect(facts(await readHistory(part, whole))).toMatchObject({ intents: ['a', 'b'], run: second })
+  })
+
   test('the journals are read in the order of their runs, and only those of the manifest', async () => {
     const project = sampleProject()
     writeRun(project, second, [begin(second), discard])
