@@ -4,7 +4,7 @@ import { runningSandbox } from '../support/running-sandbox.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { sample } from '../support/sample.ts'
 import { crashProject, type CrashProject } from './crash-project.ts'
-import { atPoints } from './kill-points.ts'
+import { atPoints } from '../support/kill-points.ts'
 
 interface Scene {
   readonly name: string

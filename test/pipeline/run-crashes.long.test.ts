@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { runningSandbox } from '../support/running-sandbox.ts'
 import { crashProject } from './crash-project.ts'
-import { atPoints } from './kill-points.ts'
+import { atPoints } from '../support/kill-points.ts'
 import { amount } from '../support/sample.ts'
 
 /** Every command once, one after the other, so that of no more than one it can be unknown what became of it. */

@@ -1,4 +1,4 @@
-import { sample } from '../support/sample.ts'
+import { sample } from './sample.ts'
 
 /** Calls back for points of a run, four at a time: four of them in CI, all in the long programme. @param name of the run */
 export async function atPoints(
