@@ -201,16 +201,16 @@ export function formatLock(lock: Lock): string {
 /** A run writes its lock again and again, and strings of megabytes stay in memory for long. */
 function* lockPieces(lock: Lock): Generator<string> {
   const ids = [...lock.keys()].sort()
-  yield `{\n${formatMember('$about', about)}`
+  yield `{\n${formatMember('$about', about)},\n`
   for (let at = 0; at < ids.length; at += instancesPerPiece) {
     const some = ids.slice(at, at + instancesPerPiece)
-    yield some.map((id) => formatMember(id, compactBlock(lock.get(id)!))).join('')
+    yield some.map((id) => `${formatMember(id, compactBlock(lock.get(id)!))},\n`).join('')
   }
-  yield `${formatMember('$version', version).slice(0, -2)}\n}\n`
+  yield `${formatMember('$version', version)}\n}\n`
 }
 
 function formatMember(name: string, value: unknown): string {
-  return `  ${JSON.stringify(name)}: ${JSON.stringify(value)},\n`
+  return `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`
 }
 
 /** @param same the words of a command for the same lock @throws UsageError with `FILE:LINE`, as `readLock` */
