@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import type { Context } from '../context.ts'
 import { stateFolder } from '../context/folders.ts'
-import { isFinal, jobStates } from '../contract/video-state.ts'
+import { isFinal, jobStates } from '../contract/videos.ts'
 import { UsageError } from '../errors.ts'
 import { outputVersion } from '../events/version.ts'
 import type { JobSummary } from '../events/video.ts'

@@ -1,4 +1,4 @@
-import { lastSegment, normaliseState } from '../contract/video-state.ts'
+import { lastSegment, normaliseState } from '../contract/videos.ts'
 import type { JobSummary } from './video.ts'
 
 const maxLength = 60

@@ -1,4 +1,4 @@
-import { jobStates, videoStates } from '../contract/video-state.ts'
+import { jobStates, videoStates } from '../contract/videos.ts'
 import * as f from './fields.ts'
 import { cost, failureFields, mismatches, savedFileFields, verified } from './text.ts'
 

@@ -1,4 +1,4 @@
-import { isFinal } from '../contract/video-state.ts'
+import { isFinal } from '../contract/videos.ts'
 import { responseStateOf } from '../contract/response-object.ts'
 import { Interrupted, type ModelgateError } from '../errors.ts'
 import type { TextDocument } from '../events/text.ts'

@@ -1,5 +1,4 @@
-import { isFinal } from '../contract/video-state.ts'
-import { videoOperationEndpoint } from '../contract/videos.ts'
+import { isFinal, videoOperationEndpoint } from '../contract/videos.ts'
 import type { Clock } from '../context.ts'
 import { ModelgateError, UsageError, asModelgateError } from '../errors.ts'
 import type { JobKind } from '../events/video.ts'

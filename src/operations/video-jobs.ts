@@ -1,4 +1,4 @@
-import { isFinal, lastSegment, videoStateOf } from '../contract/video-state.ts'
+import { isFinal, lastSegment, videoStateOf } from '../contract/videos.ts'
 import { ModelgateError, UsageError } from '../errors.ts'
 import type { OutputEvent } from '../events/documents.ts'
 import { formatState } from '../events/format-job.ts'

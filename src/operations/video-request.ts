@@ -1,4 +1,4 @@
-import { lastSegment } from '../contract/video-state.ts'
+import { lastSegment } from '../contract/videos.ts'
 import { maxPlannedNames } from '../files/output-plan.ts'
 import type { FileContext } from '../context.ts'
 import type { Creation } from '../cost/creation.ts'

@@ -1,4 +1,4 @@
-import { isFinal, videoStateOf } from '../contract/video-state.ts'
+import { isFinal, videoStateOf } from '../contract/videos.ts'
 import type { Clock } from '../context.ts'
 import { responseStateOf } from '../contract/response-object.ts'
 import { formatState, shortIds } from '../events/format-job.ts'

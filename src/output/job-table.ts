@@ -1,4 +1,4 @@
-import { isFinal } from '../contract/video-state.ts'
+import { isFinal } from '../contract/videos.ts'
 import type { JobSummary } from '../events/video.ts'
 import { isExpired, gatewayState, formatState, isoTime, shortIds } from '../events/format-job.ts'
 import { roundedDuration } from '../quantities.ts'

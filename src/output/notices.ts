@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import { lastSegment } from '../contract/video-state.ts'
+import { lastSegment } from '../contract/videos.ts'
 import { outputItemKinds } from '../contract/response-object.ts'
 
 import { amountOf, shownAmount } from '../cost/amount.ts'

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { isFinal } from '../../contract/video-state.ts'
+import { isFinal } from '../../contract/videos.ts'
 import type { JobKind, JobSummary, SavedVideo } from '../../events/video.ts'
 import { objectOf } from '../../json.ts'
 

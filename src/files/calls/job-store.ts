@@ -1,6 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { isFinal, lastSegment } from '../../contract/video-state.ts'
+import { isFinal, lastSegment } from '../../contract/videos.ts'
 import type { Clock } from '../../context.ts'
 import { FileError, UsageError } from '../../errors.ts'
 import { objectOf, stringOf } from '../../json.ts'

@@ -1,4 +1,4 @@
-import { isFinal } from '../../contract/video-state.ts'
+import { isFinal } from '../../contract/videos.ts'
 import { type ResponseState, responseStateOf } from '../../contract/response-object.ts'
 import { responsePath } from '../../contract/responses.ts'
 import { ContractError, ModelgateError } from '../../errors.ts'

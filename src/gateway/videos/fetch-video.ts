@@ -1,4 +1,4 @@
-import { lastSegment } from '../../contract/video-state.ts'
+import { lastSegment } from '../../contract/videos.ts'
 import { isoTime } from '../../events/format-job.ts'
 import { ModelgateError, ContractError } from '../../errors.ts'
 import { createDownload, isGone, type DownloadOptions, type DownloadSink } from '../download/download.ts'

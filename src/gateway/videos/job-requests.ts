@@ -1,5 +1,9 @@
-import { lastSegment } from '../../contract/video-state.ts'
-import { videoOperationEndpoint, videoRemixEndpoint, videoStatusEndpoint } from '../../contract/videos.ts'
+import {
+  lastSegment,
+  videoOperationEndpoint,
+  videoRemixEndpoint,
+  videoStatusEndpoint,
+} from '../../contract/videos.ts'
 import type { Creation } from '../../cost/creation.ts'
 import { GenerationError, ModelgateError } from '../../errors.ts'
 import type { JobKind } from '../../events/video.ts'

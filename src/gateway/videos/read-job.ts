@@ -1,4 +1,4 @@
-import { lastSegment, videoStateOf, type VideoState } from '../../contract/video-state.ts'
+import { lastSegment, videoStateOf, type VideoState } from '../../contract/videos.ts'
 import { ContractError, UsageError } from '../../errors.ts'
 import type { JobKind } from '../../events/video.ts'
 import { isObject, listOf, numberOf, objectOf, stringOf, type JsonObject } from '../../json.ts'

@@ -1,4 +1,4 @@
-import { isFinal } from '../../contract/video-state.ts'
+import { isFinal } from '../../contract/videos.ts'
 import { formatState } from '../../events/format-job.ts'
 import { sleep } from '../../context.ts'
 import { Interrupted, ModelgateError, OutputClosed, type ErrorFacts } from '../../errors.ts'

@@ -1,6 +1,7 @@
 import { modelCalled } from '../../contract/known-models.ts'
-import { isFinal, lastSegment } from '../../contract/video-state.ts'
 import {
+  isFinal,
+  lastSegment,
   maxVideoPromptLength,
   videoCreateEndpoint,
   videoListLimit,

@@ -1,5 +1,4 @@
-import type { VideoState } from '../../contract/video-state.ts'
-import { videoLifetimeMinutes } from '../../contract/videos.ts'
+import { type VideoState, videoLifetimeMinutes } from '../../contract/videos.ts'
 import type { JobPacing } from '../http/reply.ts'
 import { invalidField } from '../http/request-problem.ts'
 import type { Size } from '../images/pixels.ts'

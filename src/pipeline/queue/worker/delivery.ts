@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { isFinal } from '../../../contract/video-state.ts'
+import { isFinal } from '../../../contract/videos.ts'
 import { asModelgateError, billedOf, ModelgateError, type ExitName } from '../../../errors.ts'
 import type { OutputEvent } from '../../../events/documents.ts'
 import { writing } from '../../../files/file-error.ts'
