@@ -152,11 +152,18 @@ export const groups: readonly Group[] = [
     units: [
       unit(
         ['operations/spending', 'operations/spending-limits'],
-        ['operations/spending', 'program/spending'],
+        ['operations/spending', 'program/spending', 'program/paid-once'],
       ),
       unit(
         ['files/calls/call-book', 'files/calls/read-calls'],
-        ['files/calls/call-book', 'files/calls/job-store', 'operations/spending', 'program/spending'],
+        [
+          'files/calls/call-book',
+          'files/calls/job-store',
+          'operations/spending',
+          'program/spending',
+          'program/log/log-command',
+          'commands/usage',
+        ],
       ),
       unit(['cost/amount', 'cost/estimate', 'cost/prices'], ['cost/amount', 'cost/estimate']),
     ],
