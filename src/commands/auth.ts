@@ -104,7 +104,7 @@ function silence(context: Context): readonly SilenceStep[] {
     {
       afterMs: 60_000,
       act() {
-        throw new UsageError('No key came on standard input for 60 s.', { code: 'input_silent', hint })
+        throw new UsageError('No key arrived on standard input for 60 s.', { code: 'input_silent', hint })
       },
     },
   ]

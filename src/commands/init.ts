@@ -204,11 +204,13 @@ async function overridden(
     const expected = key.value === undefined ? 'file' : 'credentials'
     const isGiven = (key.value ?? key.path) !== undefined
     const inFront = (name: SettingName, isOther: boolean) =>
-      isOther ? [`${now[name].source} goes before ${settingTable[name].file} of the configuration.`] : []
+      isOther
+        ? [`${now[name].source} takes precedence over ${settingTable[name].file} of the configuration.`]
+        : []
     return [
       ...inFront('baseUrl', now.baseUrl.value?.href !== baseUrl.href),
       ...(isGiven && location !== undefined && location.kind !== expected
-        ? [`${location.source} goes before the key that was given.`]
+        ? [`${location.source} takes precedence over the key that was given.`]
         : []),
       ...modelKinds.flatMap((kind) => inFront(`${kind}Model`, now[`${kind}Model`].value !== models[kind])),
     ]

@@ -34,7 +34,7 @@ const callFields = {
   jobs: f.texts('jobs that it waited for or cancelled'),
   rescued: f.texts('results that could not be written where they belong, absolute'),
   inputs: f.list('media that were sent, which are not copied', {
-    path: f.text('absolute, or a URL; "-" for standard input; empty for what came inside JSON'),
+    path: f.text('absolute, or a URL; "-" for standard input; empty for what arrived inside JSON'),
     bytes: f.count('its size'),
     field: f.orNull('the field of an image edit', f.oneOf(['image', 'mask'], '')),
   }),

@@ -135,7 +135,7 @@ const creates = f.shape('run_creates', {
 
 const place = {
   manifest: f.text('the manifest, as its path is shown'),
-  folder: f.text('the absolute path of the folder that the outputs lie below'),
+  folder: f.text('the absolute path of the folder that the outputs are in'),
 }
 const part = f.textOrNull(
   'the folder that a shard leaves for `run merge`, in which its outputs are; null where they are put in place',

@@ -25,7 +25,7 @@ export const placesDocument = f.plainDocument(['config path'], {
   places: f.list('files and folders', {
     name: f.text('what is kept there'),
     path: f.textOrNull(
-      'the absolute path; null without a home directory, and for a project file that is not there',
+      'the absolute path; null without a home directory, and where there is no project file',
     ),
     exists: f.flag('whether it is there'),
   }),

@@ -72,7 +72,7 @@ const mismatch = f.shape('mismatch', {
   index: f.count('number of the image or video'),
   field: f.text('the field of the request'),
   asked: f.text('the value that was asked for'),
-  came: f.text('what came instead'),
+  came: f.text('what arrived instead'),
 })
 
 export const mismatches = f.list('results that are not what was asked for', mismatch)

@@ -50,7 +50,7 @@ export abstract class MediaResults<Document extends MediaDocument> {
     return new ModelgateError('partial', 'mismatch', sentences.join('\n'), {
       phase: 'result',
       billed: 'yes',
-      hint: 'A gateway may drop fields that it does not know. --accept-mismatch accepts what came.',
+      hint: 'A gateway may drop fields that it does not know. --accept-mismatch accepts what arrived.',
     })
   }
 

@@ -74,7 +74,7 @@ export function environmentRows(): Rows {
 
 const placeholders = {
   index: 'number of the result, from 1',
-  ext: 'extension of what came, without the dot',
+  ext: 'extension of the result, without the dot',
   model: 'model that was asked',
   date: 'day in UTC, as 2026-08-20',
   slug: 'first words of the prompt',

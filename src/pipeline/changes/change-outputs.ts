@@ -212,7 +212,7 @@ async function findCandidate(scope: ChangeScope, instance: Instance, key: string
   const [before, command] = wasPicked
     ? ['After a pick the others may be removed. Generate new ones with: ', next('--regenerate', id)]
     : ['Make it with: ', next(id)]
-  throw new UsageError(`Candidate ${variant} of ${id} is not there.`, {
+  throw new UsageError(`Candidate ${variant} of ${id} does not exist.`, {
     code: 'unknown_id',
     ...leadTo(before, nextCommand(command)),
   })

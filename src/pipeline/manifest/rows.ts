@@ -323,7 +323,7 @@ function headerProblems(names: readonly string[]): string[] {
   return names.flatMap((name, at) => {
     if (name === '') return [`Column ${at + 1} has no name.`]
     const isTwice = names.indexOf(name) < at
-    return (isTwice ? `The column ${JSON.stringify(name)} is there twice.` : nameProblem(name)) ?? []
+    return (isTwice ? `The column ${JSON.stringify(name)} appears twice.` : nameProblem(name)) ?? []
   })
 }
 

@@ -379,7 +379,7 @@ async function createSubject(instance: Instance, project: ProjectState, assessme
 }
 
 function inTheWay({ base }: Subject, paths: readonly string[]): Assessment {
-  const reasons = paths.map((path) => `${path} is there, and is not locked.`)
+  const reasons = paths.map((path) => `${path} exists, and is not in the lock.`)
   return { ...base, state: 'in_the_way', reasons }
 }
 

@@ -201,8 +201,8 @@ export function whyUnknown({ reference: { text, candidate }, assessment }: Upstr
     return { state: 'pending', reason: `It needs ${text}, which is made first.` }
   }
   const isAbsent = candidate !== null && !holdsCandidates.has(state)
-  const obstacle = obstacles[isMade ? 'awaiting' : state] ?? 'which is not there'
-  const clause = isAbsent ? 'a candidate that is not there' : obstacle
+  const obstacle = obstacles[isMade ? 'awaiting' : state] ?? 'which does not exist'
+  const clause = isAbsent ? 'a candidate that does not exist' : obstacle
   return { state: 'blocked', reason: `It needs ${text}, ${clause}.` }
 }
 

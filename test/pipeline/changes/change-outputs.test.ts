@@ -192,7 +192,7 @@ describe('picking', () => {
   const pickFirst: Step = (world) => pickIn(world, 'hero', 1)
   const paint: Step = (world) => world.write({ 'assets/hero.png': 'painted over' })
   const offerBad: Step = (world) => world.offer('hero', 'bad three', 3)
-  const absent = 'Candidate 3 of hero is not there.'
+  const absent = 'Candidate 3 of hero does not exist.'
   const bad = 'Candidate 3 of hero is rejected: It is bad.'
   const painted = 'assets/hero.png differs from the lock, and is kept.'
   const makeIt = { hint: 'Make it with: modelgate run hero --sandbox' }

@@ -39,9 +39,9 @@ test.each([
 test.each([
   ['', 'is not the name of a file.'],
   ['-', 'is not the name of a file.'],
-  ['/etc/x', "is an absolute path: outputs lie below the manifest's folder."],
-  ['C:x.png', "is an absolute path: outputs lie below the manifest's folder."],
-  ['../x.png', "leads out of a folder: outputs lie below the manifest's folder."],
+  ['/etc/x', "is an absolute path: outputs must be below the manifest's folder."],
+  ['C:x.png', "is an absolute path: outputs must be below the manifest's folder."],
+  ['../x.png', "leads out of a folder: outputs must be below the manifest's folder."],
   ['a/', 'is a folder: name a file.'],
   ['a\\x', 'has a backslash in it: write / on every system.'],
   ['a\nx', 'has a control character in it.'],

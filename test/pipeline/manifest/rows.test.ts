@@ -51,7 +51,7 @@ const tooLong = 'The row has 3 values, but the header 2 columns; a value with a 
 
 test.each<[file: string, text: string, ...problems: string[]]>([
   ['csv', '', '1:1: The file is empty: its first line has to name the columns.'],
-  ['csv', 'a,b,a\n1,2,3', '1:1: The column "a" is there twice.'],
+  ['csv', 'a,b,a\n1,2,3', '1:1: The column "a" appears twice.'],
   ['csv', 'a,,c\n1,2,3', '1:1: Column 2 has no name.'],
   ['csv', 'id;name\n1;2', '1:1: The columns are separated by semicolons or tabs; use commas.'],
   [

@@ -155,7 +155,7 @@ export function openDelivery(worker: Worker, lane: Lane, job: TaskJob, ownFolder
     if (now === undefined || stateOf(now).attempt !== attempt) return over
     if (now.finishedOn === undefined) return undefined
     // Whoever found the mark has reported that nobody knows; the run may know better now.
-    const text = 'Not sent: its worker stood still for too long.'
+    const text = 'Not sent: its worker was suspended for too long.'
     return await report(new ModelgateError('later', 'worker_lost', text, { billed: 'no' }))
   }
 
