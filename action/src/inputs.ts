@@ -89,7 +89,7 @@ export function readInputs(): Inputs {
     maxCost: text('max-cost'),
     timeout: text('timeout'),
     shard: shardOf(
-      text('shard', /^$|^[1-9]\d{0,4}\/[1-9]\d{0,4}$/, 'a part and how many there are, such as 2/5'),
+      text('shard', /^$|^[1-9]\d{0,4}\/[1-9]\d{0,4}$/, 'a part and the number of parts, such as 2/5'),
     ),
     sandbox: choice('sandbox', ['false', 'true']) === 'true',
     cache: choice('cache', ['true', 'false']) === 'true',

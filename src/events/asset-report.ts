@@ -5,7 +5,7 @@ export type ReportFile = f.Infer<typeof reportFile>
 const reportFile = f.shape('report_file', {
   path: f.text('where it belongs, or belonged, relative to the output folder, with /'),
   stored: f.textOrNull(
-    "where its bytes lie, relative to the manifest's folder, with /; null if they are gone",
+    "where its bytes are, relative to the manifest's folder, with /; null if they are gone",
   ),
   bytes: f.count('its size'),
   sha256: digest,

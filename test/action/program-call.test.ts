@@ -27,7 +27,7 @@ test('all mistakes are told at once', () => {
   checkout({ mode: 'make', shard: '3', cache: 'perhaps', 'working-directory': '.' })
   expect(readInputs).toThrow(
     'mode must be frozen, check, plan, generate, setup, not "make".\n' +
-      'shard must be a part and how many there are, such as 2/5, not "3".\n' +
+      'shard must be a part and the number of parts, such as 2/5, not "3".\n' +
       'cache must be true, false, not "perhaps".',
   )
 })

@@ -60,7 +60,7 @@ export function shardOf(text: string | undefined): RunOptions['shard'] {
   const [, index, total] = /^(\d{1,5})\/(\d{1,5})$/.exec(text.trim()) ?? []
   const shard = { index: Number(index), total: Number(total) }
   if (shard.index >= 1 && shard.index <= shard.total && shard.total <= maxShards) return shard
-  return refuse('--shard', 'be a part and how many there are, such as 2/5', text)
+  return refuse('--shard', 'be a part and the number of parts, such as 2/5', text)
 }
 
 export interface WorkerFlags extends CommonOptions {

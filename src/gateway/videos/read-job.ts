@@ -96,7 +96,7 @@ function identify(value: JsonObject, job: JsonObject, asked: AskedJob): Pick<Job
   const requestId = idOf(job['request_id'])
   if (requestId !== undefined) return newVideo(requestId)
   throw new ContractError('reply_not_understood', 'The reply contains no job id.', {
-    hint: 'A job may have been created all the same. Check your usage before you run it again.',
+    hint: 'A job may have been created anyway. Check your usage before you run it again.',
   })
 }
 

@@ -45,7 +45,7 @@ export function resolveReference(
     return `${shown}: the job ${job} has no rows, so it is just @${job}.`
   if (rows !== null && row === undefined) {
     const form = own.own['each'] === undefined ? `@${job}[ID]` : `@${job}[\${id}]`
-    return `${shown}: the job ${job} has a result a row; name one, such as ${form}.`
+    return `${shown}: the job ${job} has one result per row; name one, such as ${form}.`
   }
   if (rows !== null && rows !== 'waiting' && row !== undefined && !rows.has(row)) {
     const near = nearestName(row, [...rows.keys().take(maxCompared)])

@@ -81,10 +81,10 @@ test.each<[words: string, problems: string[], env?: Record<string, string>]>([
     [
       '--max-creates must be a whole number from 0, not "x".',
       '--grace must be a number of seconds from 0 to 600, not "long".',
-      '--shard must be a part and how many there are, such as 2/5, not "6/5".',
+      '--shard must be a part and the number of parts, such as 2/5, not "6/5".',
     ],
   ],
-  ['--shard 0/5', ['--shard must be a part and how many there are, such as 2/5, not "0/5".']],
+  ['--shard 0/5', ['--shard must be a part and the number of parts, such as 2/5, not "0/5".']],
   ['--detach', ['--detach needs a queue: give --queue, or set MODELGATE_QUEUE.']],
   ['--store .', ['--store needs a queue: give --queue, or set MODELGATE_QUEUE.']],
   ['--queue redis://host --store . --shard 1/2', ['--shard and a queue cannot be used together: ']],

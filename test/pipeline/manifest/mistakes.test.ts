@@ -114,7 +114,7 @@ test.each<[what: string, field: string, mistake: string]>([
   ['no such job', '@heero', 'There is no job heero for "@heero"; did you mean @hero?'],
   ['a text that another job makes', '@words', '"@words" is a text; expected an image.'],
   ['a row of a job without rows', '@hero[1]', 'the job hero has no rows, so it is just @hero.'],
-  ['a job with rows', '@photos', 'the job photos has a result a row; name one, such as @photos[ID].'],
+  ['a job with rows', '@photos', 'the job photos has one result per row; name one, such as @photos[ID].'],
   ['a row that is not there', '@photos[shoo]', 'the job photos has no row shoo; did you mean @photos[shoe]?'],
   ['a candidate that is not there', '@hero#3', 'the job hero has 2 candidates.'],
   ['of another manifest', '@canon/hero', 'A file of another project is named by its path.'],
