@@ -204,9 +204,7 @@ async function overridden(
     const expected = key.value === undefined ? 'file' : 'credentials'
     const isGiven = (key.value ?? key.path) !== undefined
     const inFront = (name: SettingName, isOther: boolean) =>
-      isOther
-        ? [`${now[name].source} takes precedence over ${settingTable[name].file} of the configuration.`]
-        : []
+      isOther ? [`${now[name].source} takes precedence over the configured ${settingTable[name].file}.`] : []
     return [
       ...inFront('baseUrl', now.baseUrl.value?.href !== baseUrl.href),
       ...(isGiven && location !== undefined && location.kind !== expected

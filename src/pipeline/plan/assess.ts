@@ -379,7 +379,7 @@ async function createSubject(instance: Instance, project: ProjectState, assessme
 }
 
 function inTheWay({ base }: Subject, paths: readonly string[]): Assessment {
-  const reasons = paths.map((path) => `${path} exists, and is not in the lock.`)
+  const reasons = paths.map((path) => `${path} exists and is not locked.`)
   return { ...base, state: 'in_the_way', reasons }
 }
 

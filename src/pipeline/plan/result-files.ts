@@ -202,7 +202,7 @@ export function whyUnknown({ reference: { text, candidate }, assessment }: Upstr
   }
   const isAbsent = candidate !== null && !holdsCandidates.has(state)
   const obstacle = obstacles[isMade ? 'awaiting' : state] ?? 'which does not exist'
-  const clause = isAbsent ? 'a candidate that does not exist' : obstacle
+  const clause = isAbsent ? 'a candidate that is missing' : obstacle
   return { state: 'blocked', reason: `It needs ${text}, ${clause}.` }
 }
 

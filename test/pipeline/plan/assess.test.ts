@@ -102,12 +102,8 @@ test.each<Row>([
   ['changed by hand, and asked for again', [make, paint], painted, again],
   ['changed by hand, and may be put aside', [make, paint, keep], `restorable: ${missing}`, force],
   ['a folder is there', [make, lose, write('', 'assets/hero.png/inside.txt')], painted],
-  ['a file is there', [write('mine')], 'in_the_way: assets/hero.png exists, and is not in the lock.'],
-  [
-    'one of another type',
-    [anyType, obstruct],
-    'in_the_way: assets/first.webp exists, and is not in the lock.',
-  ],
+  ['a file is there', [write('mine')], 'in_the_way: assets/hero.png exists and is not locked.'],
+  ['one of another type', [anyType, obstruct], 'in_the_way: assets/first.webp exists and is not locked.'],
   [
     'moved, it is there',
     [make, move, lose, arrive],
@@ -116,7 +112,7 @@ test.each<Row>([
   [
     'moved, another file is there',
     [make, move, write('mine', first)],
-    `in_the_way: ${first} exists, and is not in the lock.`,
+    `in_the_way: ${first} exists and is not locked.`,
   ],
   ['moved, and changed by hand', [make, move, paint], painted],
   ['a new assert does not hold', [makes('bad one'), define(asserted)], 'rejected: It is bad.'],

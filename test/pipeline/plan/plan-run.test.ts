@@ -75,9 +75,7 @@ test('a candidate can be used, picked or not', async () => {
   await world.results.remove(second)
   expect(await statesOf(world)).toEqual({ hero: 'fresh', banner: 'fresh' })
   await world.make('hero', 'one', { variant: 1, picked: 1 })
-  expect(tell(await world.assess('banner'))).toBe(
-    'blocked: It needs @hero#2, a candidate that does not exist.',
-  )
+  expect(tell(await world.assess('banner'))).toBe('blocked: It needs @hero#2, a candidate that is missing.')
 })
 
 test('the files of a reference are the locked bytes, wherever they are', async () => {
