@@ -51,7 +51,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** The most lines of code that each folder of src/ and of test/ may have. */
 export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, number>>>> = {
   src: {
-    commands: 9258,
+    commands: 9262,
     config: 2178,
     context: 422,
     contract: 1425,
@@ -84,7 +84,7 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     gateway: 7276,
     mutations: 360,
     operations: 679,
-    output: 3761,
+    output: 3763,
     pictures: 527,
     pipeline: 11_000,
     platform: 199,
