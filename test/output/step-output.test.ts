@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { GenerationError } from '../../src/errors.ts'
@@ -107,7 +107,8 @@ test('a failure before anything is sent: no variable, a bad name, a folder', asy
   const { cwd } = step()
   const env = { MODELGATE_BASE_URL: sandbox.url, MODELGATE_API_KEY: 'key', MODELGATE_TEXT_MODEL: 'm' }
   const runAs = (name: string, more: object = {}) =>
-    runMain(['generate', '--github-output', name, 'Hi'], { cwd, env: { ...env, ...more } })
+    runMain(['generate', '-o', 'a.md', '--github-output', name, 'Hi'], { cwd, env: { ...env, ...more } })
+  const before = readdirSync(cwd)
   expect(await runAs('answer')).toMatchObject({
     code: 2,
     err:
@@ -120,6 +121,7 @@ test('a failure before anything is sent: no variable, a bad name, a folder', asy
   expect((await runAs('answer', { GITHUB_OUTPUT: '.' })).code).toBe(10)
   expect((await runAs('answer', { GITHUB_OUTPUT: 'no/where' })).code).toBe(10)
   expect(sandbox.requests()).toEqual([])
+  expect(readdirSync(cwd)).toEqual(before)
 })
 
 test('an output and an image on standard output exclude each other', async () => {

@@ -49,6 +49,7 @@ export async function runOperation(given: CommandCall, command: CommandRun): Pro
   const { history, quiet } = settings
   const opened = command.opened ?? (await openGateway(given, command.streamed))
   const { gateway, spending, hasSent } = opened
+  let file: OutputOptions['file']
   try {
     if (isDryRun(options)) {
       if (options.sandbox && options.curl && !options.quiet) {
@@ -64,9 +65,10 @@ export async function runOperation(given: CommandCall, command: CommandRun): Pro
     const began = { at: context.clock.now(), monotonic: context.clock.monotonic() }
     let reply: TextReply | undefined
     let textFile: SavedFile | undefined
-    const { file, ...parts } = await command.output()
+    const { file: own, ...parts } = await command.output()
+    file = own
     // The file of the model's text becomes a file of the call.
-    const noted = file && { ...file, commit: async (text: string) => (textFile = await file.commit(text)) }
+    const noted = own && { ...own, commit: async (text: string) => (textFile = await own.commit(text)) }
     const rescue =
       command.rescue === undefined ? undefined : { folder: rescueFolder(context), name: command.rescue }
     const output = await openOutput(given, { ...parts, file: noted, rescue })
@@ -99,6 +101,8 @@ export async function runOperation(given: CommandCall, command: CommandRun): Pro
     }
     if (thrown !== undefined) throw thrown
   } finally {
+    // Of what was refused before the operation began.
+    await file?.discard()
     if (command.opened === undefined) await opened.close()
   }
 }
