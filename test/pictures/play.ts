@@ -3,13 +3,17 @@
  * when nothing else is left to do, so that every run looks the same. Each step of time is told in a control sequence.
  */
 import { createHook, executionAsyncId } from 'node:async_hooks'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type * as Program from '../../src/main.ts'
 import type { Clock } from '../../src/context.ts'
 import { projectRoot } from '../support/generated-files.ts'
 import { timeMark } from './record.ts'
 
-const program: unknown = createRequire(projectRoot)('./dist/main.cjs')
+const load = createRequire(projectRoot)
+// As the launcher reads the files of the connection's parser.
+load.extensions['.wasm'] = (module, path) => (module.exports = readFileSync(path))
+const program: unknown = load('./dist/main.cjs')
 const { main, systemContext } = program as typeof Program
 
 /** 22 November 2026. */
