@@ -107,7 +107,7 @@ test('a failure before anything is sent: no variable, a bad name, a folder', asy
   const { cwd } = step()
   const env = { MODELGATE_BASE_URL: sandbox.url, MODELGATE_API_KEY: 'key', MODELGATE_TEXT_MODEL: 'm' }
   const runAs = (name: string, more: object = {}) =>
-    runMain(['generate', '-o', 'a.md', '--github-output', name, 'Hi'], { cwd, env: { ...env, ...more } })
+    runMain(['generate', '-o', 'new/a.md', '--github-output', name, 'Hi'], { cwd, env: { ...env, ...more } })
   const before = readdirSync(cwd)
   expect(await runAs('answer')).toMatchObject({
     code: 2,

@@ -49,7 +49,6 @@ export async function runOperation(given: CommandCall, command: CommandRun): Pro
   const { history, quiet } = settings
   const opened = command.opened ?? (await openGateway(given, command.streamed))
   const { gateway, spending, hasSent } = opened
-  let file: OutputOptions['file']
   try {
     if (isDryRun(options)) {
       if (options.sandbox && options.curl && !options.quiet) {
@@ -65,13 +64,14 @@ export async function runOperation(given: CommandCall, command: CommandRun): Pro
     const began = { at: context.clock.now(), monotonic: context.clock.monotonic() }
     let reply: TextReply | undefined
     let textFile: SavedFile | undefined
-    const { file: own, ...parts } = await command.output()
-    file = own
-    // The file of the model's text becomes a file of the call.
-    const noted = own && { ...own, commit: async (text: string) => (textFile = await own.commit(text)) }
     const rescue =
       command.rescue === undefined ? undefined : { folder: rescueFolder(context), name: command.rescue }
-    const output = await openOutput(given, { ...parts, file: noted, rescue })
+    const output = await openOutput(given, async () => {
+      const { file, ...parts } = await command.output()
+      // The file of the model's text becomes a file of the call.
+      const noted = file && { ...file, commit: async (text: string) => (textFile = await file.commit(text)) }
+      return { ...parts, file: noted, rescue }
+    })
     opened.reportTo(output)
     const keepsReply = logged !== undefined && history.value === 'full'
     const call: Call = {
@@ -101,8 +101,6 @@ export async function runOperation(given: CommandCall, command: CommandRun): Pro
     }
     if (thrown !== undefined) throw thrown
   } finally {
-    // Of what was refused before the operation began.
-    await file?.discard()
     if (command.opened === undefined) await opened.close()
   }
 }
@@ -156,19 +154,24 @@ export async function showOperation(
   { hasSent, ...view }: View,
   operation: (output: Output) => Outcome<OutputDocument> | Promise<Outcome<OutputDocument>>,
 ): Promise<void> {
-  const output = await openOutput(call, view)
+  const output = await openOutput(call, () => view)
   await reportOutcome(output, call.options, await operation(output), hasSent)
 }
 
-async function openOutput({ context, options, settings, gate }: ShownCall, view: View): Promise<Output> {
+async function openOutput(
+  { context, options, settings, gate }: ShownCall,
+  openView: () => View | Promise<View>,
+): Promise<Output> {
   const { githubOutput } = options
-  if (githubOutput !== undefined && options.output === '-' && view.result === 'files') {
-    throw new UsageError('--github-output takes paths, and -o - writes the bytes to standard output.')
-  }
   const step =
     githubOutput === undefined
       ? undefined
       : (await import('../../../output/step-output.ts')).openStepOutput(context, githubOutput)
+  // Last, since it may create a file, which a refusal of the step's output must not leave.
+  const view = await openView()
+  if (step !== undefined && options.output === '-' && view.result === 'files') {
+    throw new UsageError('--github-output takes paths, and -o - writes the bytes to standard output.')
+  }
   const mode = options.json ? 'json' : options.jsonl ? 'jsonl' : options.raw ? 'raw' : undefined
   await loadColours(context)
   const quiet = settings?.quiet.value ?? options.quiet === true
