@@ -61,7 +61,7 @@ export const ceilings: Readonly<Record<'src' | 'test', Readonly<Record<string, n
     gateway: 6609,
     operations: 5012,
     output: 5344,
-    pipeline: 13_698,
+    pipeline: 13_685,
     redact: 474,
     sandbox: 6747,
   },

@@ -19,10 +19,7 @@ import {
   type TaskRun,
 } from './task.ts'
 
-/**
- * Starts a job, unless it was started before, and waits for it. @throws ModelgateError `running`, `later` while it goes
- * on
- */
+/** Starts a job, unless it was started before, and waits for it. @throws ModelgateError `running`, `later` */
 export async function makeVideo(run: TaskRun, report: JobReport | undefined): Promise<Made> {
   const { task, shared } = run
   const job = task.job ?? (await startVideoJob(run))

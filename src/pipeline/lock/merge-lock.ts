@@ -13,10 +13,7 @@ export interface MergeJudge {
 
 export type ResolvedLock = Readonly<Awaited<ReturnType<typeof resolveLock>>>
 
-/**
- * Keeps what both sides agree on, and of the rest the side that the manifest still asks for. @throws UsageError
- * `lock_invalid`
- */
+/** Keeps what both sides have, and of the rest what the manifest still asks for. @throws UsageError `lock_invalid` */
 export async function resolveLock(text: string, file: string, judge: MergeJudge) {
   const sides = splitSides(text, file)
   const [ours, theirs] = [parseLock(sides.ours, file), parseLock(sides.theirs, file)]

@@ -114,7 +114,6 @@ function freshAs(now: Assessment, block: LockBlock): Assessment {
 
 async function make(run: Run, now: Assessment): Promise<InstanceEnd> {
   const { instance, toMake } = now
-  const { options } = run
   if (run.project.forced.regenerate.has(instance.id)) await discardAll(run, now)
   const variants = await Promise.all(toMake.map((variant) => makeVariant(run, now, variant)))
   const times = variants.flatMap(({ result }) => result?.took_s ?? [])
@@ -134,7 +133,7 @@ async function make(run: Run, now: Assessment): Promise<InstanceEnd> {
   }
   // One of several was made, or one that is rejected: what that comes to is decided as at the start of a run.
   const again = await assessAgain(run, now)
-  if (again.restore !== null && options.mode === 'run') {
+  if (again.restore !== null) {
     return { ...(await putInPlace(run, again, again.restore)), ...sums, action: 'generated' }
   }
   const action = again.state === 'rejected' ? 'rejected' : again.state === 'awaiting' ? 'awaiting' : null
@@ -166,10 +165,7 @@ async function failed(run: Run, now: Assessment, error: ModelgateError): Promise
 /** A signal, or a job that continues at the gateway: the next run continues, too. */
 const cutShort: ReadonlySet<ModelgateError['exit']> = new Set(['interrupt', 'hangup', 'terminate', 'running'])
 
-/**
- * A shard only locks: whoever merges the parts places the files. @param picked which candidate it is, if there is a
- * choice
- */
+/** A shard only locks: whoever merges the parts places the files. @param picked which of several candidates it is */
 async function placeResult(run: Run, assessment: Assessment, result: Result, picked: number | null) {
   const { project, options } = run
   const { instance, lockedAs, block: before } = assessment

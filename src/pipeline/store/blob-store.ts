@@ -231,10 +231,7 @@ export class Replaced extends BlobStore {
     })
   }
 
-  /**
-   * Git LFS commits a pointer in place of the bytes. @param revisions in their order: `HEAD`, or `:2` for a side of a
-   * conflict
-   */
+  /** Git LFS commits a pointer, not the bytes. @param revisions in order: `HEAD`, or `:2` for a side of a conflict */
   async takeFromGit(facts: OutputFacts, revisions: readonly string[]): Promise<string | undefined> {
     const { path, sha256, bytes: size, media_type } = facts
     const isText = isTextType(media_type)
